@@ -136,6 +136,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     if (option_place_put(places, sizeof(places) / sizeof(*places), key, value, state))
         return 0;
     switch (key) {
+    case ARGP_KEY_INIT:
+        option_value_quote_plainly(state);
+        return 0;
     case KEY_UNTIL:
         parse_until(value, arguments, state);
         return 0;

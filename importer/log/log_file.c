@@ -47,6 +47,8 @@ const char *log_damage_name(enum log_damage_kind kind)
 /* ---- one file ---- */
 
 enum {
+    BYTEHOUND_FRAMES = 4,
+    BYTEHOUND_MAX_BYTES = 1 << 20, /* of a frame, compressed */
     SNIFF_BYTES = 64
 };
 
@@ -97,6 +99,31 @@ static bool begins_with(const char *bytes, size_t n, const char *prefix, size_t 
     return n >= n_prefix && memcmp(bytes, prefix, n_prefix) == 0;
 }
 
+/* bytehound's recordings have no magic. They are frames: a kind (1 compressed, 2 raw), a length of
+ * 4 bytes, and so many bytes. The first frames must lead from one to the next. */
+static bool is_bytehound(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    unsigned char head[5];
+    int n_frames = 0;
+
+    while (file && n_frames < BYTEHOUND_FRAMES && fread(head, sizeof(head), 1, file) == 1) {
+        uint32_t length = (uint32_t)head[1] | (uint32_t)head[2] << 8 | (uint32_t)head[3] << 16
+                          | (uint32_t)head[4] << 24;
+
+        if (head[0] < 1 || head[0] > 2 || length == 0 || length > BYTEHOUND_MAX_BYTES) {
+            n_frames = 0;
+            break;
+        }
+        if (fseek(file, (long)length - 1, SEEK_CUR) != 0 || getc(file) == EOF)
+            break; /* cut */
+        n_frames++;
+    }
+    if (file)
+        (void)fclose(file);
+    return n_frames > 0;
+}
+
 /* The magic is wrong: reports what the file is. */
 static int refuse(const char *path, const char *bytes, size_t n, struct error *err)
 {
@@ -123,6 +150,11 @@ static int refuse(const char *path, const char *bytes, size_t n, struct error *e
         return error_set(err, ERROR_FORMAT, "'%s' is a heaptrack recording, not a log", path);
     if (is_text(bytes, n))
         return error_set(err, ERROR_FORMAT, "'%s' is text, not a log", path);
+    if (is_bytehound(path))
+        return error_set(err, ERROR_FORMAT,
+                         "'%s' is a bytehound recording, which cannot be imported; record the"
+                         " program with mtrace-record",
+                         path);
     if (begins_with(zeros, sizeof(zeros), bytes, n))
         return error_set_offset(err, ERROR_FORMAT, 0,
                                 "'%s' has no header; its program ended before it was written",

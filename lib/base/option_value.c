@@ -5,8 +5,27 @@
 #include "lib/base/units.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
+
+static ssize_t write_plainly(void *cookie, const char *data, size_t size)
+{
+    (void)cookie;
+    for (size_t i = 0; i < size; i++)
+        (void)putc(data[i] == '`' ? '\'' : data[i], stderr);
+    return (ssize_t)size;
+}
+
+void option_value_quote_plainly(struct argp_state *state)
+{
+    static const cookie_io_functions_t functions = {.write = write_plainly};
+    FILE *stream = fopencookie(NULL, "w", functions);
+
+    if (stream)
+        state->err_stream = stream;
+}
 
 uint64_t option_value_size(const struct argp_state *state, const char *option, const char *text)
 {

@@ -22,6 +22,9 @@ uint64_t option_value_number(const struct argp_state *state, const char *option,
 uint64_t option_value_duration(const struct argp_state *state, const char *option,
                                const char *text);
 
+/* Call at ARGP_KEY_INIT: argp's messages quote with '…', as all others do, not with `…'. */
+void option_value_quote_plainly(struct argp_state *state);
+
 /* ---- options that are only stored ---- */
 
 enum option_place_kind {

@@ -8,6 +8,7 @@
 #include "queries/export/cmd_export.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define MAX_ROWS (INT64_MAX / 4)
 
@@ -408,8 +409,7 @@ static int check_arguments(const struct query_options *options, struct error *er
     if (options->n_arguments < wanted && !command->is_argument_optional)
         return error_set(err, ERROR_USAGE, "%s needs %s", command->name, command->argument);
     if (options->n_arguments > wanted)
-        return error_set(err, ERROR_USAGE, "'%s' is one name too many for %s",
-                         options->arguments[wanted], command->name);
+        return error_set(err, ERROR_USAGE, "unexpected argument '%s'", options->arguments[wanted]);
     return 0;
 }
 
@@ -436,6 +436,35 @@ static int check_picture(const struct query_options *options, const char *output
     return 0;
 }
 
+static bool has_suffix(const char *name, const char *suffix)
+{
+    size_t length = strlen(name);
+    size_t n = strlen(suffix);
+
+    return length > n && strcasecmp(name + length - n, suffix) == 0;
+}
+
+/* Text in a file that other programs take for a picture or a page would be found out late. */
+static int check_suffix(const struct query_options *options, const char *output, struct error *err)
+{
+    static const char *const unknown[] = {".png", ".jpg", ".jpeg", ".gif", ".webp",
+                                          ".bmp", ".tif", ".pdf",  ".ps",  ".eps"};
+
+    for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+        if (has_suffix(output, unknown[i]))
+            return error_set(err, ERROR_USAGE,
+                             "'%s': %s is not written; name a file.svg for a picture, or a"
+                             " file.html for the command report",
+                             output, unknown[i] + 1);
+    }
+    if (has_suffix(output, ".html") && strcmp(options->command->name, "report") != 0)
+        return error_set(err, ERROR_USAGE,
+                         "'%s' would be no page: only the command report writes HTML; pictures"
+                         " are written as .svg",
+                         output);
+    return 0;
+}
+
 int parameters_check_output(const struct query_options *options, const char *output,
                             struct error *err)
 {
@@ -445,6 +474,8 @@ int parameters_check_output(const struct query_options *options, const char *out
         rc = output_file_check_input(output, options->suppressions_path, err);
     for (int i = 0; rc == 0 && i < options->n_arguments; i++)
         rc = output_file_check_input(output, options->arguments[i], err);
+    if (rc == 0)
+        rc = check_suffix(options, output, err);
     if (rc == 0 && query_is_picture(output))
         rc = check_picture(options, output, err);
     return rc;

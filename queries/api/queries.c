@@ -107,7 +107,7 @@ int queries_add_argument(struct queries *question, const char *text, struct erro
     struct query_options *options = &question->options;
 
     if (options->n_arguments == QUERY_MAX_ARGUMENTS)
-        return error_set(err, ERROR_USAGE, "'%.100s' is one name too many", text);
+        return error_set(err, ERROR_USAGE, "unexpected argument '%.100s'", text);
     return keep(question, text, &options->arguments[options->n_arguments++], err);
 }
 

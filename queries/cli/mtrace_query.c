@@ -5,6 +5,7 @@
 #include "lib/process/output_file.h"
 #include "queries/api/import_first.h"
 #include "queries/api/queries.h"
+#include "queries/cli/pager.h"
 #include "queries/cli/query_options.h"
 
 #include <ctype.h>
@@ -89,18 +90,27 @@ static int close_output(struct output_file *file, FILE *out, int rc, struct erro
     return rc;
 }
 
-static int ask_to(FILE *out, const char *name, struct error *err)
+static bool has_colours(void)
 {
     const char *no_colour = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+
+    return !(no_colour && *no_colour) && terminal && strcmp(terminal, "dumb") != 0;
+}
+
+static int ask_to(FILE *out, const char *name, struct error *err)
+{
     bool is_terminal = isatty(fileno(out));
     const struct queries_output output = {
         .out = out,
         .name = name,
         .is_terminal = is_terminal,
-        .is_coloured = is_terminal && !(no_colour && *no_colour),
+        .is_coloured = is_terminal && has_colours(),
         .width = terminal_width(fileno(out)),
     };
 
+    if (is_terminal && out == stdout)
+        pager_start();
     return queries_ask(question, &output, err);
 }
 
@@ -247,5 +257,6 @@ int main(int argc, char **argv)
              : is_left                      ? EXIT_FAILURE
                                             : EXIT_SUCCESS;
     queries_free(question);
+    pager_finish();
     return status;
 }

@@ -3,79 +3,14 @@
 
 #include "lib/base/error.h"
 #include "queries/api/queries.h"
+#include "queries/cli/query_help.h"
+#include "queries/render/suggestion.h"
 
-#include <argp.h>
-#include <stdint.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- help ---- */
-
-/* A help_filter of argp: appends the table of commands to the help. argp frees the result. */
-static char *command_help_list(int key, const char *text, void *input)
-{
-    char *list = NULL;
-    size_t size = 0;
-    FILE *out;
-
-    (void)input;
-    if (key != ARGP_KEY_HELP_POST_DOC)
-        return (char *)(uintptr_t)text;
-    out = open_memstream(&list, &size);
-    if (!out)
-        return NULL;
-    (void)fputs("Commands:\n", out);
-    for (const struct command *command = queries_commands; command->name; command++)
-        (void)fprintf(out, "  %s%s%s%*s%s%s\n", command->name, command->argument ? " " : "",
-                      command->argument ? command->argument : "",
-                      (int)(22 - strlen(command->name)
-                            - (command->argument ? strlen(command->argument) + 1 : 0)),
-                      "", command->help, command->how ? command->how : "");
-    (void)fputs(
-        "\nTimes, sizes and shares in tables are rounded; json and csv are exact.\n"
-        "Exit status: 0 answered, 1 failed, 2 wrong usage, 3 --fail-if found rows;\n"
-        "of --about: 4 the database lacks the data, 6 it lacks the rows, 7 it took too long.",
-        out);
-    return fclose(out) == 0 ? list : NULL;
-}
-
-static const char *filters_of(const struct command *command)
-{
-    switch (command->filters) {
-    case COMMAND_FILTERS_STACKS:
-        return "of stacks and groups";
-    case COMMAND_FILTERS_ALL:
-    case COMMAND_FILTERS_ROWS:
-        return "all";
-    default:
-        return "none";
-    }
-}
-
-static void command_help_print(const struct command *command, FILE *out)
-{
-    (void)fprintf(out, "Usage: mtrace-query %s%s%s%s%s [OPTION...]\n%s%s\n\n", command->name,
-                  command->needs_database ? " run.db" : "", command->argument ? " " : "",
-                  command->argument ? command->argument : "",
-                  command->is_argument_optional ? " (or without)" : "", command->help,
-                  command->how ? command->how : "");
-    (void)fprintf(out, "Filters: %s%s\n", filters_of(command),
-                  command->has_instant ? ", and --at TIME" : "");
-    if (command->has_measure)
-        (void)fputs(
-            "Weights: --measure peak|leaked|allocated|freed|temporary|live, --by bytes|blocks\n",
-            out);
-    if (command->has_tree)
-        (void)fputs("Trees:   --bottom-up, --min-share N%\n", out);
-    if (command->view && *command->view != '_')
-        (void)fprintf(out, "Columns: mtrace-query describe %s\n", command->view);
-    if (command->next)
-        (void)fprintf(out, "Next:    mtrace-query %s run.db%s%s\n", command->next,
-                      *command->next_tail ? " " : "", command->next_tail);
-    (void)fputs("All options and filters: mtrace-query --help\n", out);
-}
 
 /* ---- names ---- */
 
@@ -202,23 +137,14 @@ static int query_names_assign_sealed(const char *database, const char *const *na
 /* ---- options ---- */
 
 enum option_key {
-    KEY_OUTPUT = 'o',
-    KEY_FORCE = 'f',
-    KEY_HELP = 'h',
-    KEY_VERSION = 'V',
-    KEY_USAGE = 0x100,
-    KEY_JSON,
-    KEY_CSV,
-    KEY_ABOUT,
-    KEY_AWAIT,
+    KEY_NAME = 1,           /* of getopt: what is no option */
+    KEY_OWN = 0x100,        /* and the index in query_own_options, of those without a letter */
     KEY_PARAMETER = 0x1000, /* and the parameter's index */
 };
 
 enum {
     MAX_OPTIONS = 128,
-    OPTION_NAME_BYTES = 48,
-    GROUP_OUTPUT = 4, /* in help, where those of the library are numbered from 1 */
-    GROUP_FILTERS
+    OPTION_NAME_BYTES = 48
 };
 
 struct parser {
@@ -231,74 +157,53 @@ struct parser {
     struct error *err;
 };
 
-static const struct argp_option option_table[] = {
-    {"json", KEY_JSON, NULL, 0, "the same as --format json", GROUP_OUTPUT},
-    {"csv", KEY_CSV, NULL, 0, "the same as --format csv", GROUP_OUTPUT},
-    {"output", KEY_OUTPUT, "FILE", 0, "write there instead of to stdout", GROUP_OUTPUT},
-    {"force", KEY_FORCE, NULL, 0, "overwrite FILE", GROUP_OUTPUT},
-    {"about", KEY_ABOUT, "FILE", 0,
-     "the database, and no other name is of a file: for questions of those you trust less",
-     GROUP_OUTPUT},
-    {"await", KEY_AWAIT, NULL, OPTION_HIDDEN, NULL, GROUP_OUTPUT}, /* lib/logfile/left_out.h */
-    {"help", KEY_HELP, NULL, 0, "print this and exit", -1},
-    {"usage", KEY_USAGE, NULL, 0, "print the options in short and exit", -1},
-    {"version", KEY_VERSION, NULL, 0, "print the version and exit", -1},
-    {.doc =
-         "Filters, also as name=value. TIME: seconds, 4m12s, 100ms or N% of the run; SIZE: bytes, 4KiB, 1MiB",
-     .group = GROUP_FILTERS},
-};
-
-/* One-letter options of frequent parameters. */
-static const struct {
-    const char *name;
-    int letter;
-} letters[] = {{"count", 'n'}, {"wide", 'w'}};
-
-/* The options above, the library's parameters, and the end. */
+/* The program's options and the library's parameters, for getopt. */
 struct option_list {
-    struct argp_option options[MAX_OPTIONS];
+    struct option options[MAX_OPTIONS];
     char names[MAX_OPTIONS][OPTION_NAME_BYTES];
+    char letters[2 * MAX_OPTIONS];
     size_t n;
 };
 
-/* With "-" for "_"; the list has the text. */
-static const char *option_name(struct option_list *list, const char *name)
+/* With "-" for "_"; the list has the text. name NULL: none. */
+static void list_option(struct option_list *list, const char *name, const char *value, int key)
 {
     char *copy = list->names[list->n];
 
+    if (!name || list->n + 1 >= MAX_OPTIONS)
+        return;
     for (size_t i = 0; name[i] && i + 1 < OPTION_NAME_BYTES; i++)
         copy[i] = name[i] == '_' ? '-' : name[i];
-    return copy;
+    list->options[list->n++] =
+        (struct option){copy, value ? required_argument : no_argument, NULL, key};
 }
 
-static int option_key(const char *name, size_t index)
+static void list_letter(struct option_list *list, int letter, const char *value)
 {
-    for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++) {
-        if (strcmp(letters[i].name, name) == 0)
-            return letters[i].letter;
-    }
-    return KEY_PARAMETER + (int)index;
+    size_t used = strlen(list->letters);
+
+    if (letter)
+        (void)snprintf(list->letters + used, sizeof(list->letters) - used, "%c%s", letter,
+                       value ? ":" : "");
 }
 
 static void list_options(struct option_list *list)
 {
     struct queries_parameter parameter;
 
-    *list = (struct option_list){.n = sizeof(option_table) / sizeof(option_table[0])};
-    memcpy(list->options, option_table, sizeof(option_table));
-    for (size_t i = 0; list->n + 3 < MAX_OPTIONS && queries_parameter_at(i, &parameter); i++) {
-        list->options[list->n] = (struct argp_option){.name = option_name(list, parameter.name),
-                                                      .key = option_key(parameter.name, i),
-                                                      .arg = parameter.value,
-                                                      .doc = parameter.help,
-                                                      .group = (int)parameter.group + 1};
-        list->n++;
-        if (!parameter.alias)
-            continue;
-        list->options[list->n] = (struct argp_option){.name = option_name(list, parameter.alias),
-                                                      .flags = OPTION_ALIAS,
-                                                      .group = (int)parameter.group + 1};
-        list->n++;
+    *list = (struct option_list){.letters = "-:"}; /* names in their order; messages are ours */
+    for (int i = 0; query_own_options[i].name; i++) {
+        const struct query_option *own = &query_own_options[i];
+
+        list_option(list, own->name, own->value, own->letter ? own->letter : KEY_OWN + i);
+        list_letter(list, own->letter, own->value);
+    }
+    for (int i = 0; queries_parameter_at((size_t)i, &parameter); i++) {
+        int letter = query_option_letter(parameter.name);
+
+        list_option(list, parameter.name, parameter.value, letter ? letter : KEY_PARAMETER + i);
+        list_option(list, parameter.alias, parameter.value, KEY_PARAMETER + i);
+        list_letter(list, letter, parameter.value);
     }
 }
 
@@ -335,114 +240,167 @@ static int check_sealed(const struct command_line *line, struct error *err)
     return 0;
 }
 
+/* The parameter whose name is nearest; NULL: none is near. */
+static const char *find_similar(const char *text, size_t length)
+{
+    char name[OPTION_NAME_BYTES];
+    struct suggestion suggestion = {.word = name};
+    struct queries_parameter parameter;
+
+    (void)snprintf(name, sizeof(name), "%.*s", (int)length, text);
+    for (char *at = name; *at; at++)
+        *at = *at == '-' ? '_' : *at;
+    for (size_t i = 0; queries_parameter_at(i, &parameter); i++) {
+        suggestion_consider(&suggestion, parameter.name);
+        if (parameter.alias)
+            suggestion_consider(&suggestion, parameter.alias);
+    }
+    return suggestion_best(&suggestion);
+}
+
+/* A name, or NAME=VALUE of a parameter. A misspelt one is a name if no parameter is near. */
 static void add_name(struct parser *parser, const char *text)
 {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_-";
     const char *equals = strchr(text, '=');
-    long index = equals ? queries_find_parameter(text, (size_t)(equals - text)) : -1;
+    size_t length = equals ? (size_t)(equals - text) : 0;
+    long index = equals ? queries_find_parameter(text, length) : -1;
     struct queries_parameter parameter;
+    const char *similar;
 
-    if (index >= 0 && queries_parameter_at((size_t)index, &parameter))
+    if (index >= 0 && queries_parameter_at((size_t)index, &parameter)) {
         set(parser, parameter.name, equals + 1);
-    else if (parser->n_names < QUERY_MAX_NAMES)
+        return;
+    }
+    similar = equals && equals[1] && strspn(text, letters) == length && !is_file(text)
+                  ? find_similar(text, length)
+                  : NULL;
+    if (similar && parser->rc == 0)
+        parser->rc = error_set(parser->err, ERROR_USAGE, "unknown filter '%.*s'; did you mean %s?",
+                               (int)length, text, similar);
+    if (parser->n_names < QUERY_MAX_NAMES)
         parser->names[parser->n_names++] = text;
-    else
-        parser->rc = error_set(parser->err, ERROR_USAGE, "'%s' is one name too many", text);
+    else if (parser->rc == 0)
+        parser->rc = error_set(parser->err, ERROR_USAGE, "unexpected argument '%s'", text);
 }
 
-static error_t parse_parameter(struct parser *parser, int key, const char *text)
+static void set_parameter(struct parser *parser, int key, const char *text)
 {
     struct queries_parameter parameter;
-    size_t index = (size_t)key - KEY_PARAMETER;
 
-    for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++) {
-        if (letters[i].letter == key)
-            index = (size_t)queries_find_parameter(letters[i].name, strlen(letters[i].name));
+    for (size_t i = 0; queries_parameter_at(i, &parameter); i++) {
+        if (key == KEY_PARAMETER + (int)i || key == query_option_letter(parameter.name))
+            set(parser, parameter.name, text);
     }
-    if (index >= MAX_OPTIONS || !queries_parameter_at(index, &parameter))
-        return ARGP_ERR_UNKNOWN;
-    set(parser, parameter.name, text);
-    return 0;
 }
 
-/* Help for the command that is named before or after the option, else general help; "help" equals
- * --help. */
-static void show_help(const struct parser *parser, struct argp_state *state)
+static void parse_own(struct parser *parser, const char *name, char *text)
+{
+    if (strcmp(name, "output") == 0)
+        parser->line->output_path = strcmp(text, "-") == 0 ? NULL : text;
+    else if (strcmp(name, "force") == 0)
+        parser->line->is_forced = true;
+    else if (strcmp(name, "json") == 0 || strcmp(name, "csv") == 0)
+        set(parser, "format", name);
+    else if (strcmp(name, "about") == 0)
+        set_only_file(parser, text);
+    else if (strcmp(name, "await") == 0)
+        set_to_wait(parser);
+    else if (strcmp(name, "help") == 0)
+        parser->is_help = true;
+    else if (strcmp(name, "usage") == 0)
+        exit(query_help_print_topic(name) == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+    else {
+        (void)printf("mtrace-query %s\n", MTRACE_VERSION);
+        exit(EXIT_SUCCESS);
+    }
+}
+
+/* getopt does not know the option or its value. */
+static int fail_option(struct parser *parser, int key, const char *text)
+{
+    const char *name = text + strspn(text, "-");
+    size_t length = strcspn(name, "=");
+    char dashed[OPTION_NAME_BYTES] = "";
+    const char *similar;
+
+    if (key == ':')
+        return error_set(parser->err, ERROR_USAGE, "option '%s' needs a value", text);
+    if (optopt && strncmp(text, "--", 2) != 0)
+        return error_set(parser->err, ERROR_USAGE, "unknown option '-%c'", optopt);
+    if (optopt)
+        return error_set(parser->err, ERROR_USAGE, "option '%s' takes no value", text);
+    similar = find_similar(name, length);
+    if (!similar)
+        return error_set(parser->err, ERROR_USAGE,
+                         "unknown option '--%.*s'; mtrace-query help options lists them",
+                         (int)length, name);
+    for (size_t i = 0; similar[i] && i + 1 < sizeof(dashed); i++)
+        dashed[i] = similar[i] == '_' ? '-' : similar[i];
+    return error_set(parser->err, ERROR_USAGE, "unknown option '--%.*s'; did you mean --%s?",
+                     (int)length, name, dashed);
+}
+
+static void parse(struct parser *parser, int argc, char **argv)
+{
+    struct option_list list;
+    int key;
+
+    list_options(&list);
+    opterr = 0;
+    while (parser->rc == 0
+           && (key = getopt_long(argc, argv, list.letters, list.options, NULL)) != -1) {
+        const struct query_option *own = query_own_options;
+
+        for (int i = 0; own->name && key != own->letter && key != KEY_OWN + i; i++)
+            own++;
+        if (key == KEY_NAME)
+            add_name(parser, optarg);
+        else if (key == '?' && strcmp(argv[optind - 1], "-?") == 0)
+            parser->is_help = true;
+        else if (key == '?' || key == ':')
+            parser->rc = fail_option(parser, key, argv[optind - 1]);
+        else if (own->name)
+            parse_own(parser, own->name, optarg);
+        else
+            set_parameter(parser, key, optarg);
+    }
+    while (parser->rc == 0 && optind < argc)
+        add_name(parser, argv[optind++]);
+}
+
+/* Help for the command or topic that is named before or after the option, else the first screen;
+ * "help" equals --help. */
+static void show_help(const struct parser *parser)
 {
     bool is_named_help = parser->n_names > 0 && strcmp(parser->names[0], "help") == 0;
     const struct command *command = NULL;
+    const char *name = parser->n_names > is_named_help ? parser->names[is_named_help] : NULL;
 
-    if (parser->n_names > is_named_help)
-        (void)queries_find_command(parser->names[is_named_help], &command, NULL);
-    if (!parser->is_help && !(is_named_help && (command || parser->n_names == 1)))
+    if (!parser->is_help && !is_named_help)
         return;
-    if (!command)
-        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-    command_help_print(command, stdout);
-    exit(EXIT_SUCCESS);
-}
-
-static error_t parse_option(int key, char *text, struct argp_state *state)
-{
-    struct parser *parser = state->input;
-
-    switch (key) {
-    case KEY_OUTPUT:
-        parser->line->output_path = strcmp(text, "-") == 0 ? NULL : text;
-        break;
-    case KEY_FORCE:
-        parser->line->is_forced = true;
-        break;
-    case KEY_ABOUT:
-        set_only_file(parser, text);
-        break;
-    case KEY_AWAIT:
-        set_to_wait(parser);
-        break;
-    case KEY_JSON:
-        set(parser, "format", "json");
-        break;
-    case KEY_CSV:
-        set(parser, "format", "csv");
-        break;
-    case KEY_HELP:
-        parser->is_help = true;
-        break;
-    case ARGP_KEY_END:
-        show_help(parser, state);
-        break;
-    case KEY_USAGE:
-        argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
-        break;
-    case KEY_VERSION:
-        (void)printf("mtrace-query %s\n", MTRACE_VERSION);
+    if (name && is_named_help && query_help_print_topic(name) == 0)
         exit(EXIT_SUCCESS);
-    case ARGP_KEY_ARG:
-        add_name(parser, text);
-        break;
-    default:
-        return parse_parameter(parser, key, text);
-    }
-    return 0;
+    if (name)
+        (void)queries_find_command(name, &command, NULL);
+    if (name && is_named_help && !command)
+        return; /* an unknown command */
+    if (command)
+        query_help_print_command(command);
+    else
+        query_help_print_start();
+    exit(EXIT_SUCCESS);
 }
 
 int query_options_parse(int argc, char **argv, struct queries *question, struct command_line *ret,
                         struct error *err)
 {
-    struct option_list list;
-    const struct argp argp = {
-        .options = list.options,
-        .parser = parse_option,
-        .args_doc = "[COMMAND] run.db",
-        .doc = "Answers questions about a recording. Without a command: summary.\v",
-        .help_filter = command_help_list,
-    };
     struct parser parser = {.question = question, .line = ret, .err = err};
 
-    list_options(&list);
     *ret = (struct command_line){.is_forced = false};
-    argp_err_exit_status = 2;
-    if (argp_parse(&argp, argc, argv, ARGP_NO_HELP | ARGP_IN_ORDER, NULL, &parser) != 0)
-        return error_set(err, ERROR_USAGE, "the command line cannot be read");
+    parse(&parser, argc, argv);
+    if (parser.rc == 0 || parser.is_help)
+        show_help(&parser);
     if (parser.rc == 0)
         parser.rc = check_sealed(ret, err);
     if (parser.rc == 0)

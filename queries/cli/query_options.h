@@ -6,8 +6,7 @@
  * arguments of the command: it is the first name that is a file. Options are the parameters of the
  * library and a few about the output of this program.
  *
- * Errors: for an unknown option argp prints a message and exits with status 2. All other errors are
- * ERROR_USAGE with one line. --help and --version print and exit with status 0.
+ * Errors are ERROR_USAGE with one line. --help, --usage and --version print and exit with status 0.
  */
 #ifndef MTRACE_QUERIES_QUERY_OPTIONS_H
 #define MTRACE_QUERIES_QUERY_OPTIONS_H

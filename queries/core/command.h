@@ -27,6 +27,16 @@ enum command_filters {
     COMMAND_FILTERS_ROWS,   /* all: it reads rows itself */
 };
 
+/* The part of the list of commands that a command without `start` is in. */
+enum command_topic {
+    COMMAND_TOPIC_OTHER,
+    COMMAND_TOPIC_STACKS,
+    COMMAND_TOPIC_BLOCKS,
+    COMMAND_TOPIC_HEAPS,
+    COMMAND_TOPIC_PROCESS,
+    COMMAND_TOPIC_API,
+};
+
 struct command {
     const char *name;   /* NULL ends a table */
     const char *view;   /* the view or table it prints; NULL: none */
@@ -35,9 +45,12 @@ struct command {
     const char *rare_column; /* one of these, shown if a row has a value other than 0; NULL: none */
     const char *argument;    /* "ID", "NAME", … in help; NULL: takes none */
     const char *help;        /* one line; a page has it as its heading */
-    const char *how;         /* its options, in help; NULL: none */
-    const char *next;        /* printed below a table: the command one level deeper; NULL: none */
-    const char *next_tail;   /* what follows the file's name there */
+    const char
+        *start; /* of commands to start with: the line on the first screen of help; NULL: others */
+    const char *how;  /* its options, in help; NULL: none */
+    const char *next; /* printed below a table: the command one level deeper; NULL: none */
+    /* What follows the file's name there; {column} stands for the value in the first row with blocks. */
+    const char *next_tail;
     /* --stacks: the column of backtrace_totals that chooses the stack of a call site; "": a row has one
      * stack; NULL: rows have none. */
     const char *stacks_by;
@@ -75,6 +88,7 @@ struct command {
         *why_unfiltered;       /* reason for COMMAND_FILTERS_NONE, for the message; NULL: obvious */
     const char *why_unsampled; /* why samples cannot answer it; NULL: they can */
     enum command_filters filters;
+    enum command_topic topic;
 };
 
 /* NULL: the table has no command of this name. */

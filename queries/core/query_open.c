@@ -219,36 +219,18 @@ static int check_ids(struct query *query, struct error *err)
     return rc == 0 && query->options->site_id ? check_site(query, err) : rc;
 }
 
-static void append(char *text, size_t *used, const char *more)
-{
-    for (; *more && *used + 1 < QUERY_SHELL_PATH_BYTES; more++)
-        text[(*used)++] = *more;
-    text[*used] = '\0';
-}
-
-/* Adds single quotes if a shell would interpret the text. */
-static void quote(const char *path, char *text, size_t *used)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./+,:@%=";
-    bool is_plain = path[strspn(path, plain)] == '\0';
-
-    append(text, used, is_plain ? "" : "'");
-    for (const char *at = path; *at; at++)
-        append(text, used, *at == '\'' ? "'\\''" : (char[]){*at, '\0'});
-    append(text, used, is_plain ? "" : "'");
-}
-
 /* The options that a proposed command repeats: the file name and --blame-past. */
 static void quote_path(struct query *query)
 {
-    size_t used = 0;
+    static const char option[] = " --blame-past ";
+    char *text = query->shell_path;
 
-    quote(query->options->database_path, query->shell_path, &used);
-    if (!query->options->blame_past)
+    text[0] = '\0';
+    query_quote(query->options->database_path, text, QUERY_SHELL_PATH_BYTES);
+    if (!query->options->blame_past || strlen(text) + sizeof(option) > QUERY_SHELL_PATH_BYTES)
         return;
-    append(query->shell_path, &used, " --blame-past ");
-    quote(query->options->blame_past, query->shell_path, &used);
+    (void)strcat(text, option);
+    query_quote(query->options->blame_past, text, QUERY_SHELL_PATH_BYTES);
 }
 
 static int install_blame(struct query *query, struct error *err)

@@ -6,12 +6,20 @@
 #ifndef MTRACE_QUERIES_REPORT_H
 #define MTRACE_QUERIES_REPORT_H
 
+#include <stdint.h>
+
 struct error;
 struct filter_sql;
 struct query;
+struct sqlite3_stmt;
 
 /* The run function of commands that print their `source`, or else their `view`. */
 int report_run(struct query *query, struct error *err);
+
+/* Prints the rows of a statement, that there are more, and the command one level deeper (`next` and
+ * `next_tail` as in command.h; NULL: those of the query's command). */
+int report_print(struct query *query, struct sqlite3_stmt *stmt, const char *next,
+                 const char *next_tail, int64_t *ret_n_rows, struct error *err);
 
 /* The same from another source: a view or a "(SELECT …)". */
 int report_show(struct query *query, const char *source, struct error *err);

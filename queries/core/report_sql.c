@@ -93,7 +93,7 @@ static const char *find_ending(const struct report *report, const char *ending)
     return NULL;
 }
 
-/* Tables have shorter headings: such a name means the first matching column. NULL: none matches. */
+/* Tables have other headings: such a name means the first matching column. NULL: none matches. */
 static const char *column_of_head(const struct report *report, const char *head)
 {
     if (has_column(report, head))
@@ -102,10 +102,15 @@ static const char *column_of_head(const struct report *report, const char *head)
         return find_ending(report, "_bytes");
     if (strcmp(head, "blocks") == 0)
         return find_ending(report, "_blocks");
-    if (strcmp(head, "site") == 0)
-        return has_column(report, "call_site_id") ? "call_site_id" : NULL;
     if (strcmp(head, "where") == 0)
         return has_column(report, "function") ? "function" : NULL;
+    for (int i = 0; i < sqlite3_column_count(report->columns); i++) {
+        const char *name = sqlite3_column_name(report->columns, i);
+        char heading[COLUMN_HEADING_BYTES];
+
+        if (strcmp(column_heading(name, heading), head) == 0)
+            return name;
+    }
     return NULL;
 }
 
@@ -117,7 +122,8 @@ static char quote_behind(char quote, char character)
     return character == '\'' || character == '"' ? character : '\0';
 }
 
-/* Replaces headings by column names, outside of quotes. */
+/* Replaces headings by column names, outside of quotes. "end" and "from" are headings, too, but in an
+ * expression they are words of SQL. */
 static void append_expression(const struct report *report, struct sqlite3_str *sql,
                               const char *text)
 {
@@ -127,7 +133,10 @@ static void append_expression(const struct report *report, struct sqlite3_str *s
     while (*text) {
         size_t length = quote ? 0 : strspn(text, letters);
         char *word = sqlite3_mprintf("%.*s", (int)length, text);
-        const char *column = length && word ? column_of_head(report, word) : NULL;
+        bool is_sql = length && sqlite3_keyword_check(text, (int)length) != 0;
+        const char *column = length && word && (!is_sql || strcmp(word, "where") == 0)
+                                 ? column_of_head(report, word)
+                                 : NULL;
 
         if (length == 0) {
             quote = quote_behind(quote, *text);

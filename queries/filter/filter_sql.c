@@ -105,7 +105,8 @@ int filter_sql_range(const struct filter_sql *sql, const struct filter *filter,
     if (*ret_from_ns >= *ret_to_ns)
         return error_set(err, ERROR_USAGE, "from is not before to: there is no time between them");
     if (*ret_from_ns >= sql->end_ns)
-        return error_set(err, ERROR_USAGE, "from is after the end of the run at %s",
+        return error_set(err, ERROR_USAGE,
+                         "from is after the end of the run; the run is from 0 s to %s",
                          units_format_duration(sql->end_ns, end));
     return 0;
 }
@@ -116,9 +117,8 @@ static void find_allocations(struct filter_sql *sql, const struct filter *filter
     sql->to_ns = widest_or(sql, filter, "to", sql->end_ns);
 }
 
-/* A time outside the run is an error, not an empty answer; only the end may be exceeded. */
-static int check_instants(const struct filter_sql *sql, const struct filter *filter,
-                          struct error *err)
+int filter_sql_check_instants(const struct filter_sql *sql, const struct filter *filter,
+                              struct error *err)
 {
     char end[UNITS_TEXT_BYTES];
 
@@ -128,9 +128,11 @@ static int check_instants(const struct filter_sql *sql, const struct filter *fil
 
         if ((is_allocation || value->parameter->type == FILTER_INSTANT) && !value->is_peak
             && !value->is_end && filter_sql_resolve(sql, value) > sql->end_ns)
-            return error_set(err, ERROR_USAGE, "%s: '%.100s' is after the end of the run at %s",
-                             value->parameter->name, value->text,
-                             units_format_duration(sql->end_ns, end));
+            return error_set(err, ERROR_USAGE,
+                             "%s '%.100s' is after the end of the run; the run is from 0 s to %s",
+                             value->parameter->alias ? value->parameter->alias
+                                                     : value->parameter->name,
+                             value->text, units_format_duration(sql->end_ns, end));
     }
     if (sql->from_ns > sql->to_ns)
         return error_set(err, ERROR_USAGE, "from is after to: the range is empty");
@@ -610,7 +612,7 @@ int filter_sql_init(struct filter_sql *sql, const struct rundb *database,
     if (rc != 0)
         return rc;
     find_allocations(sql, filter);
-    rc = check_instants(sql, filter, err);
+    rc = filter_sql_check_instants(sql, filter, err);
     if (rc == 0)
         rc = choose_ranges(sql, filter, err);
     if (rc == 0)

@@ -255,6 +255,8 @@ static int install_rows(struct rundb *database, const struct filtered_totals_req
     if (request->is_of_leaks)
         leave_out(&filter, "alive_at");
     rc = filter_sql_init(&sql, database, &filter, request->process_id, 0, err);
+    if (rc == 0)
+        rc = filter_sql_check_instants(&sql, request->filter, err); /* also of what was left out */
     if (rc == 0 && request->show_sql) {
         rc = rundb_run(database, tables_sql, err);
         if (rc == 0)

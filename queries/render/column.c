@@ -11,6 +11,10 @@
 #include <string.h>
 #include <time.h>
 
+enum {
+    LONGEST_REAL = 1000 /* from here on counts have no fraction */
+};
+
 static bool ends_with(const char *name, const char *suffix)
 {
     size_t n = strlen(name);
@@ -32,6 +36,8 @@ static const struct {
     {"_ns", COLUMN_TIME},
     {"share", COLUMN_SHARE},
     {"share_of_site", COLUMN_SHARE},
+    {"share_of_live", COLUMN_SHARE},
+    {"share_unused", COLUMN_SHARE},
     {"fit", COLUMN_SHARE},
     {"address", COLUMN_ADDRESS},
     {"object_offset", COLUMN_ADDRESS},
@@ -70,6 +76,136 @@ enum column_unit column_unit_of(const char *name)
             return suffixes[i].unit;
     }
     return COLUMN_COUNT;
+}
+
+/* Headings that the rules of column_heading do not make. */
+static const struct {
+    const char *name;
+    const char *heading;
+} headings[] = {
+    {"alloc_ns", "allocated at"},
+    {"at_ns", "time"},
+    {"bytes_per_s", "rate"},
+    {"command_line", "command"},
+    {"end_kind", "ended by"},
+    {"end_value", "status"},
+    {"errno_name", "error"},
+    {"extent_bytes", "size"},
+    {"first_ns", "first at"},
+    {"first_path", "first claimed by"},
+    {"flag_names", "flags"},
+    {"free_thread", "its name"},
+    {"free_thread_id", "freed by thread"},
+    {"grown_bytes", "growth"},
+    {"growth_bytes", "growth"},
+    {"growth_objects", "more objects"},
+    {"hole_bytes", "holes"},
+    {"holes", "number"},
+    {"inline_level", "inlined"},
+    {"interval_ns", "first to last"},
+    {"last_ns", "last at"},
+    {"length_bytes", "size"},
+    {"free_page_bytes", "free pages"},
+    {"live_end_bytes", "live at end"},
+    {"mapped_ns", "mapped at"},
+    {"object_offset", "offset"},
+    {"own_peak_ns", "own peak at"},
+    {"parameter_name", "name"},
+    {"peak_ns", "peak at"},
+    {"peak_rss_bytes", "peak RSS"},
+    {"seen_ns", "first seen"},
+    {"self_bytes", "own"},
+    {"share_of_site", "never freed"},
+    {"signal_name", "signal"},
+    {"size_bytes", "size"},
+    {"slack_bytes", "rounding"},
+    {"stack_bytes", "stack size"},
+    {"start_ns", "start"},
+    {"thread", "name"},
+    {"top_bytes", "free at top"},
+    {"turnover", "times reused"},
+    {"unused_share", "not live"},
+    {"usable_bytes", "held by blocks"},
+    {"would_free_bytes", "would free"},
+};
+
+/* Parts of names, and what headings have instead. */
+static const struct {
+    const char *part;
+    const char *instead;
+} parts[] = {
+    {"_bytes_margin", " ±"},    {"_blocks_margin", " blocks ±"}, {"inclusive_", "total "},
+    {"self_", "own "},          {"backtrace", "stack"},          {"call_site", "site"},
+    {"allocation_id", "block"},
+};
+
+static void replace_part(char *text, const char *part, const char *instead)
+{
+    char rest[COLUMN_HEADING_BYTES];
+    char *at = strstr(text, part);
+
+    if (!at)
+        return;
+    (void)snprintf(rest, sizeof(rest), "%s", at + strlen(part));
+    (void)snprintf(at, COLUMN_HEADING_BYTES - (size_t)(at - text), "%s%s", instead, rest);
+}
+
+const char *column_heading(const char *name, char ret_text[COLUMN_HEADING_BYTES])
+{
+    static const char *const units[] = {"_bytes", "_ns", "_id"};
+    size_t length;
+
+    for (size_t i = 0; i < sizeof(headings) / sizeof(headings[0]); i++) {
+        if (strcmp(name, headings[i].name) == 0) {
+            name = headings[i].heading;
+            break;
+        }
+    }
+    (void)snprintf(ret_text, COLUMN_HEADING_BYTES, "%s", name);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        replace_part(ret_text, parts[i].part, parts[i].instead);
+    length = strlen(ret_text);
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (ends_with(ret_text, units[i]))
+            ret_text[length - strlen(units[i])] = '\0';
+    }
+    for (char *at = ret_text; *at; at++) {
+        if (*at == '_')
+            *at = ' ';
+    }
+    return ret_text;
+}
+
+enum table_rank column_rank(const char *name)
+{
+    static const char *const kept[] = {"at",      "start_ns", "name",       "key", "value", "what",
+                                       "library", "path",     "executable", "pid", "frame"};
+    static const char *const minor[] = {"tid", "fd", "bucket", "inline_level"};
+
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+        if (strcmp(name, kept[i]) == 0)
+            return TABLE_RANK_KEPT;
+    }
+    for (size_t i = 0; i < sizeof(minor) / sizeof(minor[0]); i++) {
+        if (strcmp(name, minor[i]) == 0)
+            return TABLE_RANK_ID;
+    }
+    if (strcmp(name, "process_id") == 0)
+        return TABLE_RANK_KEPT; /* it is there only if there are several */
+    switch (column_unit_of(name)) {
+    case COLUMN_ID:
+    case COLUMN_ADDRESS:
+        return TABLE_RANK_ID;
+    case COLUMN_FUNCTION:
+    case COLUMN_PATH:
+        return TABLE_RANK_KEPT;
+    case COLUMN_TEXT:
+        return TABLE_RANK_TEXT;
+    case COLUMN_BYTES:
+        return TABLE_RANK_BYTES;
+    default:
+        return TABLE_RANK_NUMBER;
+    }
 }
 
 bool column_is_number(enum column_unit unit)
@@ -151,6 +287,8 @@ static void format_real(double value, enum column_unit unit, char *text, size_t 
         (void)snprintf(text, size, "%s", units_format_share(value, number));
     else if (unit == COLUMN_BYTES || unit == COLUMN_BYTES_PER_S || unit == COLUMN_TIME)
         format_integer(nearest_integer(value), unit, text, size);
+    else if (value >= LONGEST_REAL && unit == COLUMN_COUNT)
+        (void)snprintf(text, size, "%s", units_format_count(nearest_integer(value), number));
     else
         (void)snprintf(text, size, "%.4g", value);
 }

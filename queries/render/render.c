@@ -99,23 +99,38 @@ static struct layout layout_of(struct sqlite3_stmt *stmt, const struct render_st
     return is_any_shown(&layout, sqlite3_column_count(stmt)) ? layout : plain;
 }
 
-static const char *heading_of(const char *name, bool is_wide)
-{
-    return !is_wide && strcmp(name, "call_site_id") == 0 ? "site" : name;
-}
-
+/* The first column of bytes is what the table is about: it is never omitted. */
 static void add_headings(struct table *table, struct sqlite3_stmt *stmt,
-                         const struct layout *layout, bool is_wide)
+                         const struct layout *layout, const struct render_style *style)
 {
+    char heading[COLUMN_HEADING_BYTES];
+    bool has_bytes = false;
+
     for (int i = 0; i < sqlite3_column_count(stmt); i++) {
         const char *name = sqlite3_column_name(stmt, i);
+        enum table_rank rank = column_rank(name);
 
+        if (is_hidden(layout, i))
+            continue;
         if (i == layout->where.function)
             table_add_column(table, "where", false);
-        else if (!is_hidden(layout, i))
-            table_add_column(table, heading_of(name, is_wide),
+        else
+            table_add_column(table, style->has_sql_names ? name : column_heading(name, heading),
                              column_is_number(column_unit_of(name)));
+        if (rank == TABLE_RANK_BYTES && !has_bytes) {
+            has_bytes = true;
+            rank = TABLE_RANK_KEPT;
+        }
+        table_rank(table, table->n_columns - 1, style->has_sql_names ? TABLE_RANK_KEPT : rank);
     }
+}
+
+/* A column with text in any row is not numeric, whatever its name says. */
+static void add_text_column(struct table *table, size_t column)
+{
+    table_align_left(table, column);
+    if (table->ranks[column] == TABLE_RANK_NUMBER)
+        table_rank(table, column, TABLE_RANK_TEXT);
 }
 
 static void add_row(struct table *table, struct sqlite3_stmt *row, const struct layout *layout,
@@ -127,15 +142,15 @@ static void add_row(struct table *table, struct sqlite3_stmt *row, const struct 
     for (int i = 0; i < sqlite3_column_count(row); i++) {
         if (is_hidden(layout, i))
             continue;
-        /* A column with text in any row is not numeric, whatever its name says. */
         if (sqlite3_column_type(row, i) == SQLITE_TEXT)
-            table_align_left(table, cell);
+            add_text_column(table, cell);
         cell++;
-        if (i == layout->where.function)
-            stack_text_format_place(row, &layout->where, text, sizeof(text));
-        else
-            column_format(row, i, column_unit_of(sqlite3_column_name(row, i)), is_wide, text,
-                          sizeof(text));
+        if (i == layout->where.function) {
+            stack_text_add_place(table, row, &layout->where, "");
+            continue;
+        }
+        column_format(row, i, column_unit_of(sqlite3_column_name(row, i)), is_wide, text,
+                      sizeof(text));
         table_add_cell(table, text);
     }
     table_end_row(table);
@@ -157,8 +172,10 @@ static int render_table(const struct rundb *database, struct sqlite3_stmt *stmt,
     int rc = 0;
 
     table_init(&table);
-    add_headings(&table, stmt, &layout, style->is_wide);
+    add_headings(&table, stmt, &layout, style);
     while ((max_rows < 0 || *n_rows < max_rows) && (rc = rundb_step(database, stmt, err)) == 1) {
+        if (style->see_row)
+            style->see_row(style->see_context, stmt);
         add_row(&table, stmt, &layout, style->is_wide);
         ++*n_rows;
     }

@@ -2,8 +2,9 @@
 /*
  * render: prints the rows of a statement as a table for people, or as json or csv for programs.
  *
- * A table is collected, formatted with units and shortened names, and fits the terminal. Its
- * columns function, source, line and module become one column "where"; call_site_id becomes "site".
+ * A table is collected, formatted with units and shortened names, and fits the terminal. Its headings
+ * are words for people (column.h). Its columns function, source, line and module become one column
+ * "where".
  * json is an array with one object per row; csv is RFC 4180 with a header line and "\n". Both are
  * written row by row with raw values under the column names of the statement.
  *
@@ -32,6 +33,10 @@ struct render_style {
     bool is_wide;     /* names and paths in full, all columns unchanged */
     bool is_terminal; /* binary output is refused */
     bool is_coloured;
+    bool has_sql_names; /* tables have the statement's own names as headings, and all columns */
+    /* Called with each row of a table; NULL: none. */
+    void (*see_row)(void *context, struct sqlite3_stmt *row);
+    void *see_context;
     bool has_process;        /* keep process_id in tables: there are several processes */
     const char *json_column; /* its text is JSON and is written as it is; NULL: none */
 };

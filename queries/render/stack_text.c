@@ -8,6 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+enum {
+    PLACE_BYTES = 1024
+};
+
 void stack_text_format_place(struct sqlite3_stmt *row, const struct where_columns *columns,
                              char *ret_text, size_t size)
 {
@@ -28,6 +32,22 @@ void stack_text_format_place(struct sqlite3_stmt *row, const struct where_column
                        shorten_path(source ? source : module));
     else if (!used)
         (void)snprintf(ret_text, size, "-");
+}
+
+void stack_text_add_place(struct table *table, struct sqlite3_stmt *row,
+                          const struct where_columns *columns, const char *more)
+{
+    const char *source = (const char *)sqlite3_column_text(row, columns->source);
+    const char *module = (const char *)sqlite3_column_text(row, columns->module);
+    char text[PLACE_BYTES];
+    size_t used;
+
+    stack_text_format_place(row, columns, text, sizeof(text));
+    used = strlen(text);
+    (void)snprintf(text + used, sizeof(text) - used, "%s", more);
+    table_add_cell(table, text);
+    if (source || module)
+        table_name_file(table, source ? source : module);
 }
 
 enum {

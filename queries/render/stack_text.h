@@ -28,6 +28,10 @@ struct where_columns {
 void stack_text_format_place(struct sqlite3_stmt *row, const struct where_columns *columns,
                              char *ret_text, size_t size);
 
+/* Adds a cell with the place and this text after it. */
+void stack_text_add_place(struct table *table, struct sqlite3_stmt *row,
+                          const struct where_columns *columns, const char *more);
+
 enum {
     STACK_TEXT_MAX_LINES =
         24 /* of a table that is not wide; for deeper stacks the rest is counted */

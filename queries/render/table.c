@@ -4,12 +4,16 @@
 #include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     SHORTEST_NAME = 4, /* of a function whose file and line are kept */
-    NARROWEST = 20     /* a cut column keeps at least this many characters */
+    NARROWEST = 20,    /* a cut column keeps at least this many characters */
+    /* Columns are omitted until a cut column keeps so many characters. */
+    WANTED = 40,
+    WANTED_BESIDE_BYTES = 28 /* when only columns of bytes are left to omit */
 };
 
 void table_init(struct table *table)
@@ -25,6 +29,9 @@ void table_done(struct table *table)
         free(table->headings[i]);
     for (size_t i = 0; i < table->n_lines; i++)
         free(table->lines[i].text);
+    for (size_t i = 0; i < table->n_files; i++)
+        free(table->files[i].path);
+    free(table->files);
     free(table->lines);
     free(table->cells);
     *table = (struct table){0};
@@ -80,6 +87,7 @@ void table_add_column(struct table *table, const char *heading, bool is_right)
     table->headings[table->n_columns] = copy_printable(heading);
     if (!table->headings[table->n_columns])
         table->is_failed = true;
+    table->ranks[table->n_columns] = TABLE_RANK_KEPT;
     table->is_right[table->n_columns++] = is_right;
 }
 
@@ -87,6 +95,12 @@ void table_align_left(struct table *table, size_t column)
 {
     if (column < table->n_columns)
         table->is_right[column] = false;
+}
+
+void table_rank(struct table *table, size_t column, enum table_rank rank)
+{
+    if (column < table->n_columns)
+        table->ranks[column] = rank;
 }
 
 void table_end_row(struct table *table)
@@ -112,12 +126,136 @@ void table_add_line(struct table *table, const char *text)
         table->is_failed = true;
 }
 
-/* The part of a heading that stays together: up to and with the next "_". */
+/* ---- files of the same name ---- */
+
+void table_name_file(struct table *table, const char *path)
+{
+    struct table_file *files;
+    char *copy;
+
+    if (table->is_failed || table->n_cells == 0 || !strchr(path, '/'))
+        return;
+    files = dynamic_array_reserve(table->files, &table->files_capacity, table->n_files + 1,
+                                  sizeof(*files));
+    table->files = files ? files : table->files;
+    copy = files ? copy_printable(path) : NULL;
+    if (copy)
+        table->files[table->n_files++] = (struct table_file){table->n_cells - 1, copy};
+    else
+        table->is_failed = true;
+}
+
+/* The number of bytes at the end that two paths have in common. */
+static size_t common_end(const char *a, const char *b)
+{
+    size_t n_a = strlen(a);
+    size_t n_b = strlen(b);
+    size_t n = 0;
+
+    while (n < n_a && n < n_b && a[n_a - 1 - n] == b[n_b - 1 - n])
+        n++;
+    return n;
+}
+
+/* From the end: files of one name are neighbours, and so are those whose ends are alike longest. */
+static int compare_ends(const void *a, const void *b)
+{
+    const char *path_a = ((const struct table_file *)a)->path;
+    const char *path_b = ((const struct table_file *)b)->path;
+    size_t n_a = strlen(path_a);
+    size_t n_b = strlen(path_b);
+    size_t n = common_end(path_a, path_b);
+
+    if (n == n_a || n == n_b)
+        return n_a < n_b ? -1 : n_a > n_b;
+    return (unsigned char)path_a[n_a - 1 - n] < (unsigned char)path_b[n_b - 1 - n] ? -1 : 1;
+}
+
+/* The path from the folder that begins before the last n bytes; NULL if these do not contain the
+ * whole name of the file. */
+static const char *path_beyond(const char *path, size_t n)
+{
+    const char *name = strrchr(path, '/') + 1;
+    const char *from = path + strlen(path) - n;
+
+    if (from > name - 1)
+        return NULL;
+    while (from > path && from[-1] != '/')
+        from--;
+    return from;
+}
+
+/* Replaces the name of the file in its cell by a longer one that ends in it. */
+static void lengthen(struct table *table, const struct table_file *file, const char *longer)
+{
+    char *cell = table->cells[file->cell];
+    const char *name = strrchr(file->path, '/') + 1;
+    char *gap = strstr(cell, "  ");
+    char *at = strstr(gap ? gap : cell, name);
+    size_t size = strlen(cell) + strlen(longer) + 1;
+    char *text = at ? malloc(size) : NULL;
+
+    if (!text)
+        return;
+    (void)snprintf(text, size, "%.*s%s%s", (int)(at - cell), cell, longer, at + strlen(name));
+    free(cell);
+    table->cells[file->cell] = text;
+}
+
+/* The longest end that a path has in common with another path, which is near it in the order. */
+static size_t common_with_others(const struct table *table, size_t file)
+{
+    const char *path = table->files[file].path;
+    size_t most = 0;
+    size_t before = file;
+    size_t after = file;
+
+    while (before > 0 && strcmp(table->files[before].path, path) == 0)
+        before--;
+    while (after + 1 < table->n_files && strcmp(table->files[after].path, path) == 0)
+        after++;
+    for (size_t i = 0; i < 2; i++) {
+        const char *other = table->files[i ? after : before].path;
+        size_t n = strcmp(other, path) != 0 ? common_end(path, other) : 0;
+
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static void separate_files(struct table *table)
+{
+    if (table->n_files > 1)
+        qsort(table->files, table->n_files, sizeof(*table->files), compare_ends);
+    for (size_t i = 0; i < table->n_files; i++) {
+        const char *longer = path_beyond(table->files[i].path, common_with_others(table, i));
+
+        if (longer && longer < strrchr(table->files[i].path, '/') + 1)
+            lengthen(table, &table->files[i], longer);
+    }
+    for (size_t i = 0; i < table->n_files; i++)
+        free(table->files[i].path);
+    table->n_files = 0;
+}
+
+/* ---- widths ---- */
+
+/* The part of a heading that stays together: up to and with the next blank or "_". */
 static size_t piece_length(const char *heading)
 {
-    size_t length = strcspn(heading, "_");
+    size_t length = strcspn(heading, " _");
 
     return heading[length] ? length + 1 : length;
+}
+
+/* The same without the blank, in columns. */
+static size_t piece_width(const char *heading, size_t length)
+{
+    size_t width = 0;
+
+    for (size_t i = 0; i < length; i++)
+        width += !is_continuation(heading[i]);
+    return width - (length > 0 && heading[length - 1] == ' ');
 }
 
 static size_t widest_piece(const char *heading)
@@ -126,8 +264,8 @@ static size_t widest_piece(const char *heading)
 
     for (size_t length; *heading; heading += length) {
         length = piece_length(heading);
-        if (length > widest)
-            widest = length;
+        if (piece_width(heading, length) > widest)
+            widest = piece_width(heading, length);
     }
     return widest;
 }
@@ -144,24 +282,76 @@ static void measure(const struct table *table, bool is_broken, size_t *widths)
     }
 }
 
-static size_t sum_widths(const struct table *table, const size_t *widths)
+/* The width of a line; columns that can be cut count at most `cut`. */
+static size_t sum_widths(const struct table *table, const size_t *widths, size_t cut)
 {
-    size_t total = TABLE_GAP * (table->n_columns - 1);
+    size_t total = 0;
 
-    for (size_t i = 0; i < table->n_columns; i++)
-        total += widths[i];
-    return total;
+    for (size_t i = 0; i < table->n_columns; i++) {
+        if (!table->is_omitted[i])
+            total += TABLE_GAP + (!table->is_right[i] && widths[i] > cut ? cut : widths[i]);
+    }
+    return total >= TABLE_GAP ? total - TABLE_GAP : 0;
+}
+
+static bool is_constant(const struct table *table, size_t column)
+{
+    for (size_t i = column + table->n_columns; i < table->n_cells; i += table->n_columns) {
+        if (strcmp(table->cells[i], table->cells[column]) != 0)
+            return false;
+    }
+    return table->n_cells > table->n_columns;
+}
+
+/* The column to omit next; n_columns: none below this rank. */
+static size_t find_least(const struct table *table, enum table_rank below)
+{
+    enum table_rank least = below;
+    size_t found = table->n_columns;
+
+    for (size_t i = 0; i < table->n_columns; i++) {
+        if (!table->is_omitted[i] && table->ranks[i] <= least && table->ranks[i] < below) {
+            least = table->ranks[i];
+            found = i;
+        }
+    }
+    return found;
+}
+
+static size_t omit_columns(struct table *table, const size_t *widths, size_t width)
+{
+    static const struct {
+        enum table_rank below;
+        size_t cut;
+    } steps[] = {{TABLE_RANK_BYTES, WANTED}, {TABLE_RANK_KEPT, WANTED_BESIDE_BYTES}};
+
+    size_t n_omitted = 0;
+
+    for (size_t i = 0; i < table->n_columns; i++) {
+        if (table->ranks[i] != TABLE_RANK_KEPT && is_constant(table, i))
+            table->ranks[i] = TABLE_RANK_CONSTANT;
+    }
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        size_t least;
+
+        while (sum_widths(table, widths, steps[i].cut) > width
+               && (least = find_least(table, steps[i].below)) < table->n_columns) {
+            table->is_omitted[least] = true;
+            n_omitted++;
+        }
+    }
+    return n_omitted;
 }
 
 /* Takes one character at a time from the widest column that may be cut. */
 static void fit(const struct table *table, size_t *widths, size_t width)
 {
-    size_t total = sum_widths(table, widths);
+    size_t total = sum_widths(table, widths, SIZE_MAX);
 
     while (total > width) {
         size_t widest = table->n_columns;
         for (size_t i = 0; i < table->n_columns; i++) {
-            if (!table->is_right[i] && widths[i] > NARROWEST
+            if (!table->is_omitted[i] && !table->is_right[i] && widths[i] > NARROWEST
                 && (widest == table->n_columns || widths[i] > widths[widest]))
                 widest = i;
         }
@@ -209,8 +399,20 @@ static void print_cut(const char *cell, size_t width, FILE *out)
     (void)fprintf(out, "..%s", text);
 }
 
+/* A place after a name is cyan. */
+static void print_coloured(const char *cell, FILE *out)
+{
+    const char *place = strstr(cell, "  ");
+    size_t length = place ? (size_t)(place - cell) : strlen(cell);
+
+    (void)fwrite(cell, 1, length, out);
+    if (place)
+        (void)fprintf(out, "\033[36m%s\033[0m", place);
+}
+
 /* Prints one cell; blanks of empty or short cells are printed only if text follows. */
-static void print_cell(const char *cell, bool is_right, size_t width, size_t *owed, FILE *out)
+static void print_cell(const char *cell, bool is_right, bool is_coloured, size_t width,
+                       size_t *owed, FILE *out)
 {
     size_t length = table_text_width(cell);
 
@@ -225,16 +427,20 @@ static void print_cell(const char *cell, bool is_right, size_t width, size_t *ow
         return;
     }
     pad(*owed + (is_right ? width - length : 0), out);
-    (void)fputs(cell, out);
+    if (is_coloured)
+        print_coloured(cell, out);
+    else
+        (void)fputs(cell, out);
     *owed = is_right ? 0 : width - length;
 }
 
-/* The length of the first line of a heading that is broken to fit. */
+/* The length of the first line of a heading that is broken to fit, with the blank at its end. */
 static size_t heading_line_length(const char *heading, size_t width)
 {
     size_t length = piece_length(heading);
 
-    while (heading[length] && length + piece_length(heading + length) <= width)
+    while (heading[length]
+           && piece_width(heading, length + piece_length(heading + length)) <= width)
         length += piece_length(heading + length);
     return length;
 }
@@ -262,6 +468,7 @@ static void copy_heading_line(const char *heading, size_t width, size_t line, si
     for (; line > first; line--)
         heading += heading_line_length(heading, width);
     length = heading_line_length(heading, width);
+    length -= heading[length - 1] == ' ';
     (void)snprintf(text, size, "%.*s", (int)length, heading);
 }
 
@@ -272,7 +479,7 @@ static void print_headings(const struct table *table, const size_t *widths, bool
     size_t n_lines = 0;
 
     for (size_t c = 0; c < table->n_columns; c++) {
-        size_t n = count_heading_lines(table->headings[c], widths[c]);
+        size_t n = table->is_omitted[c] ? 0 : count_heading_lines(table->headings[c], widths[c]);
         if (n > n_lines)
             n_lines = n;
     }
@@ -281,8 +488,10 @@ static void print_headings(const struct table *table, const size_t *widths, bool
 
         (void)fputs(is_coloured ? "\033[2m" : "", out);
         for (size_t c = 0; c < table->n_columns; c++) {
+            if (table->is_omitted[c])
+                continue;
             copy_heading_line(table->headings[c], widths[c], line, n_lines, text, sizeof(text));
-            print_cell(text, table->is_right[c], widths[c], &owed, out);
+            print_cell(text, table->is_right[c], false, widths[c], &owed, out);
             owed += TABLE_GAP;
         }
         (void)fputs(is_coloured ? "\033[0m\n" : "\n", out);
@@ -302,37 +511,56 @@ static void print_line(const char *text, int width, FILE *out)
     (void)putc('\n', out);
 }
 
-static void print_row(const struct table *table, size_t first, const size_t *widths, FILE *out)
+static void print_row(const struct table *table, size_t first, const size_t *widths,
+                      bool is_coloured, FILE *out)
 {
     size_t owed = 0;
 
     for (size_t c = 0; c < table->n_columns && first + c < table->n_cells; c++) {
-        print_cell(table->cells[first + c], table->is_right[c], widths[c], &owed, out);
+        if (table->is_omitted[c])
+            continue;
+        print_cell(table->cells[first + c], table->is_right[c], is_coloured, widths[c], &owed, out);
         owed += TABLE_GAP;
     }
     (void)putc('\n', out);
 }
 
-int table_print(const struct table *table, int width, bool is_coloured, FILE *out,
-                struct error *err)
+/* Chooses the columns and their widths; returns the number of omitted columns. */
+static size_t lay_out(struct table *table, size_t width, size_t *ret_widths)
+{
+    size_t n_omitted;
+
+    measure(table, false, ret_widths);
+    if (width == 0 || sum_widths(table, ret_widths, SIZE_MAX) <= width)
+        return 0;
+    measure(table, true, ret_widths);
+    n_omitted = omit_columns(table, ret_widths, width);
+    measure(table, false, ret_widths);
+    if (sum_widths(table, ret_widths, WANTED) > width)
+        measure(table, true, ret_widths);
+    fit(table, ret_widths, width);
+    return n_omitted;
+}
+
+int table_print(struct table *table, int width, bool is_coloured, FILE *out, struct error *err)
 {
     size_t widths[TABLE_MAX_COLUMNS];
+    size_t n_omitted;
     size_t line = 0;
 
     if (table->is_failed)
         return error_set(err, ERROR_NOMEM, "no memory for a table of %zu cells", table->n_cells);
     if (table->n_columns == 0)
         return 0;
-    measure(table, false, widths);
-    if (width > 0 && sum_widths(table, widths) > (size_t)width)
-        measure(table, true, widths);
-    if (width > 0)
-        fit(table, widths, (size_t)width);
+    separate_files(table);
+    n_omitted = lay_out(table, width > 0 ? (size_t)width : 0, widths);
     print_headings(table, widths, is_coloured, out);
     for (size_t i = 0; i < table->n_cells; i += table->n_columns) {
-        print_row(table, i, widths, out);
+        print_row(table, i, widths, is_coloured, out);
         for (; line < table->n_lines && table->lines[line].after <= i + table->n_columns; line++)
             print_line(table->lines[line].text, width, out);
     }
+    if (n_omitted > 0)
+        (void)fprintf(out, "%zu more column%s: --wide\n", n_omitted, n_omitted == 1 ? "" : "s");
     return 0;
 }

@@ -116,25 +116,14 @@ static char *make_statement(const struct query *query, const struct filter_sql *
 static int render(struct query *query, struct sqlite3_stmt *stmt, struct error *err)
 {
     int64_t max_rows = query_max_rows(query);
-    int64_t n_rows = 0;
-    int rc = 0;
+    int64_t n_rows;
 
     sqlite3_bind_int64(stmt, sqlite3_bind_parameter_index(stmt, ":count"),
                        max_rows < 0 ? -1 : max_rows + 1);
     sqlite3_bind_int64(stmt, sqlite3_bind_parameter_index(stmt, ":skip"), query->options->skip);
     if (query_show_sql(query, stmt))
         return 0;
-    rc =
-        render_statement(&query->database, stmt, &query->style, max_rows, query->out, &n_rows, err);
-    if (rc != 0 || query->style.format != RENDER_TABLE)
-        return rc;
-    if (n_rows == 0)
-        query_note(query, "no allocations");
-    if (max_rows >= 0 && n_rows == max_rows && sqlite3_step(stmt) == SQLITE_ROW)
-        (void)fprintf(query->out, "more rows: -n 0\n");
-    if (n_rows > 0)
-        query_advise(query, "stack %s ID", query->shell_path);
-    return 0;
+    return report_print(query, stmt, NULL, NULL, &n_rows, err);
 }
 
 /* With --fail-if every row that passes the filters is tested: run it as a normal report. */

@@ -8,6 +8,7 @@
 #include "lib/base/units.h"
 #include "queries/core/headline.h"
 #include "queries/core/query.h"
+#include "queries/core/report.h"
 #include "queries/core/report_sql.h"
 #include "queries/render/estimate.h"
 #include "queries/render/shorten.h"
@@ -72,22 +73,23 @@ static const char totals_sql[] =
     "SELECT coalesce(sum(l.leaked_bytes) FILTER (WHERE l.rule_id IS NULL), 0),"
     " coalesce(sum(l.leaked_blocks) FILTER (WHERE l.rule_id IS NULL), 0),"
     " count(DISTINCT ifnull(l.call_site_id, 0)) FILTER (WHERE l.rule_id IS NULL),"
-    " coalesce(sum(l.leaked_bytes) FILTER (WHERE l.rule_id IS NOT NULL), 0),"
     " (SELECT events_dropped FROM processes WHERE process_id = :process),"
     " (SELECT 1.0 * coalesce(sum(complete_blocks), 0) / sum(allocated_blocks) FROM site_totals"
     "  WHERE process_id = :process)," /* as in summary, all of which would take twice as long */
     " sqrt(sum(l.leaked_bytes_margin * l.leaked_bytes_margin) FILTER (WHERE l.rule_id IS NULL)),"
-    " sqrt(sum(l.leaked_blocks_margin * l.leaked_blocks_margin) FILTER (WHERE l.rule_id IS NULL)),"
-    " sqrt(sum(l.leaked_bytes_margin * l.leaked_bytes_margin) FILTER (WHERE l.rule_id IS NOT NULL))"
+    " sqrt(sum(l.leaked_blocks_margin * l.leaked_blocks_margin) FILTER (WHERE l.rule_id IS NULL))"
     " FROM site_leaks AS l WHERE l.process_id = :process AND :site IN (0, l.call_site_id)";
 
 static const char rules_sql[] =
-    "SELECT r.rule, sum(l.leaked_bytes), sum(l.leaked_blocks),"
-    " sqrt(sum(l.leaked_bytes_margin * l.leaked_bytes_margin)),"
-    " sqrt(sum(l.leaked_blocks_margin * l.leaked_blocks_margin)) FROM site_leaks AS l"
+    "SELECT sum(bytes), sum(blocks), sqrt(sum(bytes_square)), sqrt(sum(blocks_square)), count(*),"
+    /* of the first row, which suppresses most */
+    " max(bytes), rule FROM (SELECT r.rule, sum(l.leaked_bytes) AS bytes,"
+    " sum(l.leaked_blocks) AS blocks,"
+    " sum(l.leaked_bytes_margin * l.leaked_bytes_margin) AS bytes_square,"
+    " sum(l.leaked_blocks_margin * l.leaked_blocks_margin) AS blocks_square FROM site_leaks AS l"
     " JOIN suppressions AS r ON r.rule_id = l.rule_id WHERE l.process_id = :process"
     " AND l.rule_id IS NOT NULL AND :site IN (0, l.call_site_id)"
-    " GROUP BY r.rule_id ORDER BY 2 DESC, r.rule_id";
+    " GROUP BY r.rule_id ORDER BY bytes DESC, r.rule_id)";
 
 /* Negative: none. */
 static double margin_of(struct sqlite3_stmt *row, int column)
@@ -114,10 +116,10 @@ static const char *format_complete(struct sqlite3_stmt *row, char *ret_text)
 {
     char share[UNITS_TEXT_BYTES];
 
-    if (sqlite3_column_type(row, 5) == SQLITE_NULL)
+    if (sqlite3_column_type(row, 4) == SQLITE_NULL)
         return "no stacks";
     (void)snprintf(ret_text, CELL_BYTES, "%s of stacks complete",
-                   units_format_share(sqlite3_column_double(row, 5), share));
+                   units_format_share(sqlite3_column_double(row, 4), share));
     return ret_text;
 }
 
@@ -127,7 +129,6 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
     struct sqlite3_stmt *stmt;
     char bytes[ESTIMATE_TEXT_BYTES];
     char blocks[ESTIMATE_TEXT_BYTES];
-    char suppressed[ESTIMATE_TEXT_BYTES];
     char dropped[UNITS_TEXT_BYTES];
     char share[CELL_BYTES];
     int rc = prepare(query, totals_sql, process_id, &stmt, err);
@@ -136,19 +137,18 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
         return rc;
     rc = rundb_step(&query->database, stmt, err);
     if (rc == 1) {
+        int64_t n_dropped = sqlite3_column_int64(stmt, 3);
+
         *ret_n_sites = sqlite3_column_int64(stmt, 2);
         (void)fprintf(
-            query->out,
-            "%s %s in %s of %" PRId64 " site%s%s; %s suppressed; %s dropped; "
-            "%s\n",
+            query->out, "%s %s in %s of %" PRId64 " site%s%s; %s%s%s\n",
             filter_instant(&query->options->filter) ? "live then" : "leaked",
-            estimate_format_bytes(sqlite3_column_int64(stmt, 0), margin_of(stmt, 6), bytes),
-            estimate_format_blocks(sqlite3_column_int64(stmt, 1), margin_of(stmt, 7), blocks),
+            estimate_format_bytes(sqlite3_column_int64(stmt, 0), margin_of(stmt, 5), bytes),
+            estimate_format_blocks(sqlite3_column_int64(stmt, 1), margin_of(stmt, 6), blocks),
             *ret_n_sites, *ret_n_sites == 1 ? "" : "s",
             *ret_n_sites > 1 ? ", growing ones first" : "",
-            estimate_format_bytes(sqlite3_column_int64(stmt, 3), margin_of(stmt, 8), suppressed),
-            units_format_counted(sqlite3_column_int64(stmt, 4), "event", dropped),
-            format_complete(stmt, share));
+            n_dropped ? units_format_counted(n_dropped, "event", dropped) : "",
+            n_dropped ? " dropped; " : "", format_complete(stmt, share));
     }
     sqlite3_finalize(stmt);
     return rc < 0 ? rc : 0;
@@ -193,15 +193,12 @@ static void format_when(struct sqlite3_stmt *row, char *text, size_t size)
 static void add_where(struct table *table, struct sqlite3_stmt *row)
 {
     static const struct where_columns columns = {FUNCTION, SOURCE, LINE, MODULE};
-    char text[CELL_BYTES];
-    size_t used;
+    char stacks[CELL_BYTES] = "";
 
-    stack_text_format_place(row, &columns, text, sizeof(text));
-    used = strlen(text);
     if (sqlite3_column_int64(row, STACKS) > 1)
-        (void)snprintf(text + used, sizeof(text) - used, "  %" PRId64 " stacks",
+        (void)snprintf(stacks, sizeof(stacks), "  %" PRId64 " stacks",
                        (int64_t)sqlite3_column_int64(row, STACKS));
-    table_add_cell(table, text);
+    stack_text_add_place(table, row, &columns, stacks);
 }
 
 /* In a narrow terminal it has a line of its own. */
@@ -222,6 +219,8 @@ static void add_freed_in(struct table *table, struct sqlite3_stmt *row, bool is_
         table_add_line(table, text);
     else
         table_add_cell(table, text);
+    if (!is_narrow)
+        table_name_file(table, rundb_text(row, FREE_SOURCE));
 }
 
 /* Prints the id of the stack, then the stack. */
@@ -301,9 +300,13 @@ static void add_columns(struct table *table)
 {
     table_add_column(table, "bytes", true);
     table_add_column(table, "blocks", true);
-    table_add_column(table, "of its own", true);
+    table_rank(table, 1, TABLE_RANK_TEXT);
+    table_add_column(table, "never freed", true);
+    table_rank(table, 2, TABLE_RANK_NUMBER);
     table_add_column(table, "pattern", false);
+    table_rank(table, 3, TABLE_RANK_TEXT);
     table_add_column(table, "site", true);
+    table_rank(table, 4, TABLE_RANK_ID);
     table_add_column(table, "where", false);
 }
 
@@ -361,8 +364,9 @@ static int print_sites(const struct query *query, int64_t process_id, int64_t n_
     rc = print_rows(query, stmt, &site_id, function, err);
     sqlite3_finalize(stmt);
     if (rc == 0 && max_rows >= 0 && n_sites > max_rows + query->options->skip)
-        (void)fprintf(query->out, "and %" PRId64 " more sites: -n 0\n",
-                      n_sites - max_rows - query->options->skip);
+        (void)fprintf(query->out, "and %" PRId64 " more site%s: -n 0\n",
+                      n_sites - max_rows - query->options->skip,
+                      n_sites - max_rows - query->options->skip == 1 ? "" : "s");
     if (rc == 0 && site_id)
         print_next(query, process_id, site_id, function);
     return rc;
@@ -371,20 +375,27 @@ static int print_sites(const struct query *query, int64_t process_id, int64_t n_
 static int print_rules(const struct query *query, int64_t process_id, struct error *err)
 {
     struct sqlite3_stmt *stmt;
+    int64_t n_rules;
+    char more[CELL_BYTES] = "";
     char bytes[ESTIMATE_TEXT_BYTES];
     char blocks[ESTIMATE_TEXT_BYTES];
     int rc = prepare(query, rules_sql, process_id, &stmt, err);
 
     if (rc != 0)
         return rc;
-    while ((rc = rundb_step(&query->database, stmt, err)) == 1)
+    rc = rundb_step(&query->database, stmt, err);
+    n_rules = rc == 1 ? sqlite3_column_int64(stmt, 4) : 0;
+    if (n_rules > 1)
+        (void)snprintf(more, sizeof(more), ", and %" PRId64 " more rule%s", n_rules - 1,
+                       n_rules == 2 ? "" : "s");
+    if (n_rules > 0)
         (void)fprintf(
-            query->out, "suppressed: %s in %s by %s\n",
-            estimate_format_bytes(sqlite3_column_int64(stmt, 1), margin_of(stmt, 3), bytes),
-            estimate_format_blocks(sqlite3_column_int64(stmt, 2), margin_of(stmt, 4), blocks),
-            rundb_text(stmt, 0));
+            query->out, "suppressed: %s in %s (%s%s)\n",
+            estimate_format_bytes(sqlite3_column_int64(stmt, 0), margin_of(stmt, 2), bytes),
+            estimate_format_blocks(sqlite3_column_int64(stmt, 1), margin_of(stmt, 3), blocks),
+            rundb_text(stmt, 6), more);
     sqlite3_finalize(stmt);
-    return rc;
+    return rc < 0 ? rc : 0;
 }
 
 static int print_process(struct query *query, int64_t process_id, struct error *err)
@@ -413,14 +424,10 @@ static int run_plain(struct query *query, struct error *err)
     if (rc != 0)
         return rc;
     if (!query_show_sql(query, stmt))
-        rc = render_statement(&query->database, stmt, &query->style, query_max_rows(query),
-                              query->out, &n_rows, err);
+        rc = report_print(query, stmt, options->site_id ? "stack" : "leaks",
+                          options->site_id ? "{backtrace_id}" : "--site {call_site_id}", &n_rows,
+                          err);
     sqlite3_finalize(stmt);
-    if (rc == 0 && n_rows > 0 && options->site_id && query->style.format == RENDER_TABLE)
-        query_advise(query, "stack %s ID", query->shell_path);
-    if (rc == 0 && n_rows == 0 && !options->fail_if && query->style.format == RENDER_TABLE
-        && !options->is_sql_shown)
-        query_note(query, "no rows");
     if (rc == 0 && n_rows > 0 && options->fail_if)
         query->has_failed = true;
     return rc;

@@ -113,6 +113,7 @@ int cmd_sql_run(struct query *query, struct error *err)
             break;
         }
     }
+    query->style.has_sql_names = true;
     if (rc == 0)
         rc = render_statement(&query->database, stmt, &query->style, max_rows, query->out, &n_rows,
                               err);

@@ -312,11 +312,11 @@ static void print_recording(FILE *out, const struct summary_numbers *f)
     struct texts t = {.n = 0};
     char percent[UNITS_TEXT_BYTES];
 
-    (void)fprintf(out, "recording   %s of %s, %s dropped; %s",
-                  counted(&t, summary_number(f, "events"), "event"),
-                  counted(&t, summary_number(f, "threads"), "thread"),
-                  count(&t, summary_number(f, "events_dropped")),
-                  counted(&t, summary_number(f, "stacks"), "stack"));
+    (void)fprintf(out, "recording   %s of %s", counted(&t, summary_number(f, "events"), "event"),
+                  counted(&t, summary_number(f, "threads"), "thread"));
+    if (summary_number(f, "events_dropped") > 0)
+        (void)fprintf(out, ", %s dropped", count(&t, summary_number(f, "events_dropped")));
+    (void)fprintf(out, "; %s", counted(&t, summary_number(f, "stacks"), "stack"));
     if (summary_is_known(f, "complete_share"))
         (void)fprintf(out, ", %s of allocations with a complete one",
                       units_format_share(summary_share(f, "complete_share"), percent));
@@ -359,8 +359,7 @@ static int print_top(const struct query *query, const struct top *top, int64_t p
     while ((rc = rundb_step(&query->database, stmt, err)) == 1) {
         table_add_cell(&table, units_format_bytes(sqlite3_column_int64(stmt, 0), text));
         table_add_cell(&table, units_format_count(sqlite3_column_int64(stmt, 1), text));
-        stack_text_format_place(stmt, &where, text, sizeof(text));
-        table_add_cell(&table, text);
+        stack_text_add_place(&table, stmt, &where, "");
     }
     sqlite3_finalize(stmt);
     if (rc == 0 && table.n_cells > 0) {

@@ -317,6 +317,6 @@ int cmd_timeline_run(struct query *query, struct error *err)
         return report_run(query, err);
     rc = process_ranking_each(query, "peak_bytes", print_process, err);
     if (rc == 0)
-        query_advise_command(query, "live", "--at TIME");
+        query_advise_command(query, "live", "--at peak");
     return rc;
 }

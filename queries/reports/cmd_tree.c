@@ -208,6 +208,40 @@ static int show_rows(const struct printer *printer, struct error *err)
     return rc;
 }
 
+/* The function where the heaviest path branches first. */
+static const struct call_node *find_branch(const struct printer *printer)
+{
+    const struct call_node *nodes = printer->tree->nodes;
+    const struct call_node *found = NULL;
+    uint32_t at = first_shown(printer, nodes[0].first_child);
+
+    while (at != CALL_TREE_NONE) {
+        uint32_t child = first_shown(printer, nodes[at].first_child);
+
+        if (child != CALL_TREE_NONE && nodes[at].name != nodes[at].module)
+            found = &nodes[at];
+        if (child == CALL_TREE_NONE
+            || (found == &nodes[at]
+                && first_shown(printer, nodes[child].next_sibling) != CALL_TREE_NONE))
+            break;
+        at = child;
+    }
+    return found;
+}
+
+static void print_next(const struct printer *printer)
+{
+    const struct query *query = printer->query;
+    const struct call_node *node = find_branch(printer);
+    char name[NAME_BYTES] = "";
+
+    if (!node)
+        return;
+    query_quote(node->name, name, sizeof(name));
+    query_advise(query, "%s %s %s", query->options->is_inverted ? "callers" : "callees",
+                 query->shell_path, name);
+}
+
 static int print(struct printer *printer, const struct stack_weights *weights, struct error *err)
 {
     const struct query_options *options = printer->query->options;
@@ -224,8 +258,7 @@ static int print(struct printer *printer, const struct stack_weights *weights, s
         return rc;
     (void)fprintf(printer->query->out, "%s\n", title);
     print_children(printer, 0);
-    query_advise(printer->query, "%s %s FUNCTION", options->is_inverted ? "callers" : "callees",
-                 printer->query->shell_path);
+    print_next(printer);
     return 0;
 }
 

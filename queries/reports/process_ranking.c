@@ -75,8 +75,7 @@ static void add_site(struct table *table, struct sqlite3_stmt *row)
     table_add_cell(table, units_format_bytes(sqlite3_column_int64(row, 0), text));
     table_add_cell(table, units_format_count(sqlite3_column_int64(row, 1), text));
     table_add_cell(table, units_format_count(sqlite3_column_int64(row, 2), text));
-    stack_text_format_place(row, &where, text, sizeof(text));
-    table_add_cell(table, text);
+    stack_text_add_place(table, row, &where, "");
 }
 
 /* Worker processes of a program leak at the same call site; each leak alone is small. */

@@ -348,6 +348,7 @@ static error_t parse_arguments(int key, struct argp_state *state)
 
     switch (key) {
     case ARGP_KEY_INIT:
+        option_value_quote_plainly(state);
         for (size_t i = 0; parts[i].argp; i++)
             state->child_inputs[i] = options;
         return 0;

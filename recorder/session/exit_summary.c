@@ -279,7 +279,8 @@ void exit_summary_sum_up(const struct exit_summary *exit_summary)
     char elided[96];
     char size[32];
     char events[32];
-    char dropped[32];
+    char number[32];
+    char dropped[48] = "";
     char others[96] = "";
     char missed[192];
     const char *next = exit_summary->is_beginning_given ? "; next: mtrace-record --send "
@@ -287,7 +288,11 @@ void exit_summary_sum_up(const struct exit_summary *exit_summary)
                                                         : "; next: mtrace-query ";
 
     uint64_t n_events = exit_summary->totals.n_events + exit_summary->children.n_events;
+    uint64_t n_dropped = exit_summary->totals.n_dropped + exit_summary->children.n_dropped;
 
+    if (n_dropped)
+        (void)snprintf(dropped, sizeof(dropped), ", %s dropped",
+                       grouped(n_dropped, number, sizeof(number)));
     report_what_is_partial(exit_summary);
     report_that_all_is_missing(exit_summary);
     report_what_is_unseen(exit_summary);
@@ -308,14 +313,12 @@ void exit_summary_sum_up(const struct exit_summary *exit_summary)
         return;
     }
     exit_summary_print(
-        exit_summary->is_quiet, "%s%s: %s, %s event%s%s%s, %s dropped%s%s%s%s%s%s",
-        exit_summary->name, others,
+        exit_summary->is_quiet, "%s%s: %s, %s event%s%s%s%s%s%s%s%s%s%s", exit_summary->name,
+        others,
         human_bytes(exit_summary->totals.file_bytes + exit_summary->children.file_bytes, size,
                     sizeof(size)),
         grouped(n_events, events, sizeof(events)), n_events == 1 ? "" : "s",
-        exit_summary->is_beginning_given ? " of those still here" : "", elided,
-        grouped(exit_summary->totals.n_dropped + exit_summary->children.n_dropped, dropped,
-                sizeof(dropped)),
+        exit_summary->is_beginning_given ? " of those still here" : "", elided, dropped,
         hint_of_drops(exit_summary), missed, exit_summary->reports, next,
         *next ? exit_summary->name : "",
         exit_summary->is_beginning_given ? " --no-local --to HOST:PORT, which has its beginning"

@@ -109,6 +109,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     if (option_place_put(places, sizeof(places) / sizeof(*places), key, value, state))
         return 0;
     switch (key) {
+    case ARGP_KEY_INIT:
+        option_value_quote_plainly(state);
+        return 0;
     case KEY_MAX_CONNECTIONS:
         arguments->max_connections = parse_connections(state, value);
         return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mtrace-serve: recordings in a browser, and over HTTP. */
 #include "lib/base/error.h"
+#include "lib/base/option_value.h"
 #include "lib/base/units.h"
 #include "lib/sqlite/sql_budget.h"
 #include "queries/api/import_first.h"
@@ -85,6 +86,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     struct arguments *arguments = state->input;
 
     switch (key) {
+    case ARGP_KEY_INIT:
+        option_value_quote_plainly(state);
+        return 0;
     case KEY_PORT:
         parse_port(value, arguments, state);
         return 0;

@@ -669,7 +669,7 @@ def no_local_kept(place, _rounds):
         if refused.returncode == 0 or "cannot be elided here" not in refused.stderr:
             raise Failure(f"what is half here is elided: {refused}")
         packed = subprocess.run([TOOLS.record, "--pack", log], check=True, capture_output=True, text=True).stderr
-        if "events of those still here, " not in packed or f"next: mtrace-record --send {log} --no-local --to HOST:PORT" not in packed or "mtrace-query" in packed:
+        if "events of those still here" not in packed or f"next: mtrace-record --send {log} --no-local --to HOST:PORT" not in packed or "mtrace-query" in packed:
             raise Failure(f"packing what is half here it says {packed}")
         if on_disk(log) > log.stat().st_size / 2 + 2000000:
             raise Failure(f"packing it took space for what is not there: {on_disk(log)} of {log.stat().st_size}")

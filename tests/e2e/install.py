@@ -19,7 +19,8 @@ from harness import Failure, Skip  # noqa: E402
 
 FILES = ("bin/mtrace-record", "bin/mtrace-import", "bin/mtrace-query", "bin/mtrace-serve", "lib/mtrace/libmtrace.so", "lib/mtrace/libmtrace-new.so",
          "lib/mtrace/libmtrace-oracle.so", "share/man/man1/mtrace-record.1", "share/mtrace/views/leaks.sql",
-         "share/bash-completion/completions/mtrace-query", "share/doc/mtrace/LICENSE", "include/mtrace.h", "include/mtrace.hpp", "include/mtrace_objects.h", "include/mtrace_objects.hpp",
+         "share/bash-completion/completions/mtrace-query", "share/zsh/site-functions/_mtrace", "share/fish/vendor_completions.d/mtrace-query.fish",
+         "share/doc/mtrace/LICENSE", "include/mtrace.h", "include/mtrace.hpp", "include/mtrace_objects.h", "include/mtrace_objects.hpp",
          "share/pkgconfig/mtrace.pc", "share/cmake/mtrace/mtraceConfig.cmake")
 
 

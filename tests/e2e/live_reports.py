@@ -129,7 +129,7 @@ def bad(tools, place):
     expect("senseless questions", said(outcome), {
         "command": "EINVAL", "shell": "EINVAL", "substitution": "EINVAL", "nothing": "EINVAL", "null": "EINVAL", "endless": "E2BIG",
         "descriptor": "EBADF", "sensible": "0"})
-    for word in ("unknown command 'nonsense'", "'|' is one name too many", "'$(id)' is one name too many", "not understood, it is empty\n", "not understood, it is NULL\n",
+    for word in ("unknown command 'nonsense'", "unexpected argument '|'", "unexpected argument '$(id)'", "not understood, it is empty\n", "not understood, it is NULL\n",
                  "a question has 1535 bytes at most\n"):
         if word not in outcome.stderr:
             raise Failure(f"not said: {word}\n{outcome.stderr}")

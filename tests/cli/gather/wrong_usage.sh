@@ -10,8 +10,8 @@ mtrace-gather folder other
 #|mtrace-gather: use one way of authentication, not two; give either --psk-file, or --certificate, --key and --ca, or, on one machine, --insecure
 #|mtrace-gather: --certificate, --key and --ca belong together
 #|mtrace-gather: --max-connections is '0', but must be a number from 1 to 1024
-#|Try `mtrace-gather --help' or `mtrace-gather --usage' for more information.
+#|Try 'mtrace-gather --help' or 'mtrace-gather --usage' for more information.
 #|mtrace-gather: --max-bytes: 'many' is not a size; write bytes, or a number with KiB, MiB, GiB or TiB
-#|Try `mtrace-gather --help' or `mtrace-gather --usage' for more information.
+#|Try 'mtrace-gather --help' or 'mtrace-gather --usage' for more information.
 #|mtrace-gather: one DIR is enough, 'other' is another
-#|Try `mtrace-gather --help' or `mtrace-gather --usage' for more information.
+#|Try 'mtrace-gather --help' or 'mtrace-gather --usage' for more information.

@@ -4,4 +4,4 @@ complain mtrace-import --no-such-option run.dat
 #|status 2, lines on stderr 2
 # expect stderr
 #|mtrace-import: unrecognized option '--no-such-option'
-#|Try `mtrace-import --help' or `mtrace-import --usage' for more information.
+#|Try 'mtrace-import --help' or 'mtrace-import --usage' for more information.

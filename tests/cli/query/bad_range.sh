@@ -23,9 +23,9 @@ complain mtrace-query hot rows.db --to 10h --format csv
 # expect stderr
 #|mtrace-query: --from is after to: the range is empty
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --alive-at: '99s' is after the end of the run at 200 ms
+#|mtrace-query: --at '99s' is after the end of the run; the run is from 0 s to 200 ms
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --from: '10h' is after the end of the run at 200 ms
+#|mtrace-query: --from '10h' is after the end of the run; the run is from 0 s to 200 ms
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --alive-at: '200%' is not a percentage; write a number from 0 to 100 with %
 #|Try 'mtrace-query --help'.

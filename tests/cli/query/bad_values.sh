@@ -32,8 +32,8 @@ complain mtrace-query leaks run.db --format xml
 # expect stderr
 #|mtrace-query: --address-min: '0xg' is not an address; write it as 0x7f00 or in decimal
 #|Try 'mtrace-query --help'.
-#|mtrace-query: unrecognized option '--sise-min'
-#|Try `mtrace-query --help' or `mtrace-query --usage' for more information.
+#|mtrace-query: unknown option '--sise-min'; did you mean --size-min?
+#|Try 'mtrace-query --help'.
 #|mtrace-query: --kind: 'nothing' is none of malloc, calloc, realloc, aligned_alloc
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --to: '101%' is not a percentage; write a number from 0 to 100 with %

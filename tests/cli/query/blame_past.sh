@@ -20,65 +20,61 @@ mtrace-query hot run.db --process 1 -n 2 --blame-past 'server\+0x2100'
 complain mtrace-query hot run.db --blame-past 'server\+0x2101'
 # expect stdout
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
-#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 300 B suppressed; 0 events dropped; 15 % of stacks complete
-#|  bytes  blocks  of its own  pattern               site  where
-#|  700 B       7        58 %  steady 525 B/min         2  Session::clone  session.c:88  2 stacks
-#|                                                         the others are freed in Se..  session.c:140
-#|3.9 KiB       1       100 %  once at 200 ms           3  Cache::reserve  cache.c:31
-#|   30 B       3       100 %  burst at 5.0 s           6  libwork.so
-#|   20 B       2        50 %  burst 1.0 s to 2.0 s     1  main  main.c:10
-#|                                                         the others are freed in main  main.c:10
+#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|  bytes  blocks  never freed  pattern               site  where
+#|  700 B       7         58 %  steady 525 B/min         2  Session::clone  session.c:88  2 stacks
+#|                                                          the others are freed in S..  session.c:140
+#|3.9 KiB       1        100 %  once at 200 ms           3  Cache::reserve  cache.c:31
+#|   30 B       3        100 %  burst at 5.0 s           6  libwork.so
+#|   20 B       2         50 %  burst 1.0 s to 2.0 s     1  main  main.c:10
+#|                                                          the others are freed in main  main.c:10
 #|next: mtrace-query leaks run.db --process 1 --site 2    # filter: --function-regex 'Session::clone'
-#|suppressed: 300 B in 1 block by leak:^setlocale$
+#|suppressed: 300 B in 1 block (leak:^setlocale$)
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
-#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 300 B suppressed; 0 events dropped; 15 % of stacks complete
-#|  bytes  blocks  of its own  pattern           site  where
-#|  620 B       8        57 %  steady 417 B/min     1  main  main.c:10  2 stacks
-#|                                                     the others are freed in main  main.c:10
-#|3.9 KiB       1       100 %  once at 200 ms       3  Cache::reserve  cache.c:31
-#|   30 B       3       100 %  burst at 5.0 s       6  libwork.so
-#|  100 B       1        50 %  once at 50.0 s       7  main  main.c:12
-#|                                                     the others are freed in Sessio..  session.c:140
+#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|  bytes  blocks  never freed  pattern           site  where
+#|  620 B       8         57 %  steady 417 B/min     1  main  main.c:10  2 stacks
+#|                                                      the others are freed in main  main.c:10
+#|3.9 KiB       1        100 %  once at 200 ms       3  Cache::reserve  cache.c:31
+#|   30 B       3        100 %  burst at 5.0 s       6  libwork.so
+#|  100 B       1         50 %  once at 50.0 s       7  main  main.c:12
+#|                                                      the others are freed in Sessi..  session.c:140
 #|next: mtrace-query leaks run.db --blame-past Session::clone --process 1 --site 1    # filter: --function-regex 'main'
-#|suppressed: 300 B in 1 block by leak:^setlocale$
+#|suppressed: 300 B in 1 block (leak:^setlocale$)
 #|leaked_bytes,leaked_blocks,function,source,line,call_site_id
 #|700,7,Session::clone(int) const,/opt/server/src/session.c,88,2
 #|4000,1,Cache::reserve,/opt/server/src/cache.c,31,3
 #|30,3,,,,6
 #|20,2,main,/opt/server/src/main.c,10,1
-#|                                                mean_
-#|process_  allocated_  allocated_            lifetime_                            backtrace_
-#|      id      blocks       bytes  turnover         ns  where               site          id
-#|       1          91     9.1 KiB     1.738      88 ns  worker  libwork.so     5           8
+#|process  allocated blocks  allocated  times reused  mean lifetime  where               site  stack
+#|      1                91    9.1 KiB         1.738          88 ns  worker  libwork.so     5      8
 #|    worker
 #|    _start
-#|       1          15     4.9 KiB     1.089     700 ms  main  main.c:10        1           4
+#|      1                15    4.9 KiB         1.089         700 ms  main  main.c:10        1      4
 #|    operator new
 #|    Session::clone  session.c:88
 #|    main  main.c:10
 #|    _start
 #|more rows: -n 0
-#|next: mtrace-query groups run.db --blame-past 'Cache|Session::clone|worker' --site ID
+#|next: mtrace-query groups run.db --blame-past 'Cache|Session::clone|worker' --site 5
 #|process_id,backtrace_id,allocated_bytes
 #|1,4,1000
 #|3,2,64
 #|1,2,40
-#|                                                mean_
-#|process_  allocated_  allocated_            lifetime_
-#|      id      blocks       bytes  turnover         ns  where                         site
-#|       1          91     9.1 KiB     1.738      88 ns  worker  libwork.so               5
-#|       1          12     1.2 KiB       1.5      1.0 s  Session::clone  session.c:88     2
-#|       2           5       500 B         1    10.0 us  Cache::reserve  cache.c:31       3
-#|       1           4        40 B     1.333     100 ms  main  main.c:10                  1
-#|       1           3        30 B         1          -  libwork.so                       6
-#|       1           1     3.9 KiB         1          -  Cache::reserve  cache.c:31       3
-#|       3           1        64 B         1          -  main  main.c:10                  1
-#|next: mtrace-query groups run.db --blame-past libwork --site ID
-#|               self_    self_    self_  inclusive_  inclusive_
-#|process_  allocated_  leaked_    peak_  allocated_     leaked_  inclusive_
-#|      id       bytes    bytes    bytes       bytes       bytes  peak_bytes  function
-#|       1     9.1 KiB    300 B  5.2 KiB     9.1 KiB       300 B     5.2 KiB  worker
-#|       1     3.9 KiB  3.9 KiB  3.9 KiB     3.9 KiB     3.9 KiB     3.9 KiB  Cache::reserve
+#|         allocated              times      mean
+#|process     blocks  allocated  reused  lifetime  where                         site
+#|      1         91    9.1 KiB   1.738     88 ns  worker  libwork.so               5
+#|      1         12    1.2 KiB     1.5     1.0 s  Session::clone  session.c:88     2
+#|      2          5      500 B       1   10.0 us  Cache::reserve  cache.c:31       3
+#|      1          4       40 B   1.333    100 ms  main  main.c:10                  1
+#|      1          3       30 B       1         -  libwork.so                       6
+#|      1          1    3.9 KiB       1         -  Cache::reserve  cache.c:31       3
+#|      3          1       64 B       1         -  main  main.c:10                  1
+#|next: mtrace-query groups run.db --blame-past libwork --site 5
+#|               own      own      own      total    total    total
+#|process  allocated   leaked     peak  allocated   leaked     peak  function
+#|      1    9.1 KiB    300 B  5.2 KiB    9.1 KiB    300 B  5.2 KiB  worker
+#|      1    3.9 KiB  3.9 KiB  3.9 KiB    3.9 KiB  3.9 KiB  3.9 KiB  Cache::reserve
 #|more rows: -n 0
 #|function,leaked_bytes
 #|main,620
@@ -86,18 +82,16 @@ complain mtrace-query hot run.db --blame-past 'server\+0x2101'
 #|status 2, lines on stderr 2
 #|status 2, lines on stderr 2
 #|status 2, lines on stderr 2
-#|                                                mean_
-#|process_  allocated_  allocated_            lifetime_
-#|      id      blocks       bytes  turnover         ns  where                  site
-#|       1          91     9.1 KiB     1.738      88 ns  worker  libwork.so        5
-#|       1          12     1.2 KiB       1.5      1.0 s  server+0x2100  server     2
+#|process  allocated blocks  allocated  times reused  mean lifetime  where                  site
+#|      1                91    9.1 KiB         1.738          88 ns  worker  libwork.so        5
+#|      1                12    1.2 KiB           1.5          1.0 s  server+0x2100  server     2
 #|more rows: -n 0
-#|next: mtrace-query groups run.db --site ID
-#|process_id  allocated_blocks  allocated_bytes  turnover  mean_lifetime_ns  where               site
-#|         1                91          9.1 KiB     1.738             88 ns  worker  libwork.so     5
-#|         1                14          1.0 KiB     1.651            700 ms  main  main.c:10        1
+#|next: mtrace-query groups run.db --site 5
+#|process  allocated blocks  allocated  times reused  mean lifetime  where               site
+#|      1                91    9.1 KiB         1.738          88 ns  worker  libwork.so     5
+#|      1                14    1.0 KiB         1.651         700 ms  main  main.c:10        1
 #|more rows: -n 0
-#|next: mtrace-query groups run.db --blame-past 'server\+0x2100' --site ID
+#|next: mtrace-query groups run.db --blame-past 'server\+0x2100' --site 5
 #|status 2, lines on stderr 2
 # expect stderr
 #|mtrace-query: no function or module of 'run.db' matches 'nothing_is_called_so'

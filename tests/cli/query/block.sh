@@ -4,13 +4,13 @@ ids() { mtrace-query allocations rows.db --format csv "$@" | cut -d, -f1 | tail 
 mtrace-query block rows.db 0x10011
 mtrace-query block 0x30015 rows.db --at 35ms
 # expect stdout
-#|process_  allocation_  alloc_  lifetime_  size_                   ended_  backtrace_
-#|      id           id      ns         ns  bytes  address  kind    by              id  where                 site
-#|       1            1     0 s    10.0 ms  100 B  0x10010  malloc  free             4  Sess..  session.c:88     2
-#|       2           13  100 ms    10.0 ms   10 B  0x10010  malloc  free             6  Cache:..  cache.c:31     3
-#|       2           14  110 ms          -   10 B  0x10010  malloc  -                6  Cache:..  cache.c:31     3
-#|next: mtrace-query stack rows.db ID
-#|process_  allocation_   alloc_  lifetime_  size_                    ended_   backtrace_
-#|      id           id       ns         ns  bytes  address  kind     by               id  where               site
-#|       1            5  30.0 ms    10.0 ms   20 B  0x30010  realloc  realloc           8  worker  libwork.so     5
-#|next: mtrace-query stack rows.db ID
+#|process  block  allocated at  lifetime   size  ended by  stack  where                         site
+#|      1      1           0 s   10.0 ms  100 B  free          4  Session::clone  session.c:88     2
+#|      2     13        100 ms   10.0 ms   10 B  free          6  Cache::reserve  cache.c:31       3
+#|      2     14        110 ms         -   10 B  -             6  Cache::reserve  cache.c:31       3
+#|2 more columns: --wide
+#|next: mtrace-query stack rows.db 4
+#|process  block  allocated at  lifetime  size  address  kind     ended by  stack  where
+#|      1      5       30.0 ms   10.0 ms  20 B  0x30010  realloc  realloc       8  worker  libwork.so
+#|1 more column: --wide
+#|next: mtrace-query stack rows.db 8

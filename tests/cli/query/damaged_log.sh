@@ -16,11 +16,11 @@ mtrace-query run.db | sed -n 2p
 #|log damaged: 2.8 KiB of 6.8 KiB cannot be read; how much is missing after that is unknown; first 'run.dat' at byte 4096: file ends inside a frame; 12 events without their stack; totals are lower bounds, leaks may be too many: import a whole copy, or record again
 #|run.db  server (pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
 #|log damaged: 2.8 KiB of 6.8 KiB cannot be read; how much is missing after that is unknown; first 'run.dat' at byte 4096: file ends inside a frame; 12 events without their stack; totals are lower bounds, leaks may be too many: import a whole copy, or record again
-#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 300 B suppressed; 0 events dropped; 15 % of stacks complete
-#|allocated_blocks  allocated_bytes  turnover  mean_lifetime_ns  where               site
-#|              91          9.1 KiB     1.738             88 ns  worker  libwork.so     5
+#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|allocated blocks  allocated  times reused  mean lifetime  where               site
+#|              91    9.1 KiB         1.738          88 ns  worker  libwork.so     5
 #|more rows: -n 0
-#|next: mtrace-query groups run.db --site ID
+#|next: mtrace-query groups run.db --site 5
 #|process_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,stacks,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin
 #|1,700,7,0.583333333333333,Session::clone(int) const,/opt/server/src/session.c,88,/opt/server/bin/server,2,2,10000000000,90000000000,steady,Session::close /opt/server/src/session.c:140,,44800,,
 #|run.db  server (pid 812), 1m40s, the log goes no further, and whether it still runs is not known here: "leaked" means live at that instant

@@ -23,23 +23,23 @@ sqlite3 grown.db 'UPDATE call_sites SET line = line + 5'
 mtrace-query diff rows.db grown.db --format csv
 # expect stdout
 #|live, from 20ms to 95ms: +5.1 KiB in +2 blocks
-#|change_bytes  change_blocks  before_bytes  after_bytes  where
-#|     4.9 KiB              1          50 B      4.9 KiB  Cache::reserve  cache.c:31
-#|       200 B              1         200 B        400 B  Session::clone  session.c:88
-#|        30 B              0          10 B         40 B  worker  libwork.so
+#| change  change blocks  before    after  where
+#|4.9 KiB              1    50 B  4.9 KiB  Cache::reserve  cache.c:31
+#|  200 B              1   200 B    400 B  Session::clone  session.c:88
+#|   30 B              0    10 B     40 B  worker  libwork.so
 #|change_bytes,change_blocks,before_bytes,after_bytes,before_blocks,after_blocks,function,source,line,module,change_bytes_margin,change_blocks_margin
 #|30,0,10,40,1,1,worker,,,/opt/server/lib/libwork.so,,
 #|live, from 95ms to 20ms: -5.1 KiB in -2 blocks
-#|change_bytes  change_blocks  before_bytes  after_bytes  where
-#|    -4.9 KiB             -1       4.9 KiB         50 B  Cache::reserve  cache.c:31
+#|  change  change blocks   before  after  where
+#|-4.9 KiB             -1  4.9 KiB   50 B  Cache::reserve  cache.c:31
 #|more rows: -n 0
 #|leaked, from run.db to rows.db: +680 B in -7 blocks
-#|change_bytes  change_blocks  before_bytes  after_bytes  where
-#|       960 B              1       4.0 KiB      4.9 KiB  Cache::reserve  cache.c:31
-#|      -300 B             -5         700 B        400 B  Session::clone  session.c:88
-#|        40 B              1           0 B         40 B  worker  libwork.so
-#|       -30 B             -3          30 B          0 B  libwork.so
-#|        10 B             -1          20 B         30 B  main  main.c:10
+#|change  change blocks   before    after  where
+#| 960 B              1  4.0 KiB  4.9 KiB  Cache::reserve  cache.c:31
+#|-300 B             -5    700 B    400 B  Session::clone  session.c:88
+#|  40 B              1      0 B     40 B  worker  libwork.so
+#| -30 B             -3     30 B      0 B  libwork.so
+#|  10 B             -1     20 B     30 B  main  main.c:10
 #|change_bytes,change_blocks,before_bytes,after_bytes,before_blocks,after_blocks,function,source,line,module,change_bytes_margin,change_blocks_margin
 #|-9230,-88,9300,70,91,3,worker,,,/opt/server/lib/libwork.so,,
 #|-700,-8,1200,500,12,4,Session::clone(int) const,/opt/server/src/session.c,88,/opt/server/bin/server,,
@@ -47,11 +47,11 @@ mtrace-query diff rows.db grown.db --format csv
 #|-14,-2,30,16,3,1,,,,/opt/server/lib/libwork.so,,
 #|1050,1,4000,5050,1,2,Cache::reserve,/opt/server/src/cache.c,31,/opt/server/bin/server,,
 #|leaked, from run.db to run.db: 0 B in 0 blocks
-#|change_bytes  change_blocks  before_bytes  after_bytes  where
+#|change  change blocks  before  after  where
 #|leaked, from run.db to built.db: 0 B in 0 blocks
-#|change_bytes  change_blocks  before_bytes  after_bytes  where
-#|     4.0 KiB              2           0 B      4.0 KiB  Cache::grow  cache.c:36
-#|    -4.0 KiB             -2       4.0 KiB          0 B  Cache::reserve  cache.c:31
+#|  change  change blocks   before    after  where
+#| 4.0 KiB              2      0 B  4.0 KiB  Cache::grow  home/server/src/cache.c:36
+#|-4.0 KiB             -2  4.0 KiB      0 B  Cache::reserve  opt/server/src/cache.c:31
 #|31
 #|88
 #|change_bytes,change_blocks,before_bytes,after_bytes,before_blocks,after_blocks,function,source,line,module,change_bytes_margin,change_blocks_margin

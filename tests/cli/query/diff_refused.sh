@@ -19,5 +19,5 @@ complain mtrace-query diff run.db run.db run.db
 #|mtrace-query: diff of two instants counts live blocks, not leaked ones
 #|Try 'mtrace-query --help'.
 #|mtrace-query: cannot open 'missing.db': No such file or directory
-#|mtrace-query: 'run.db' is one name too many for diff
+#|mtrace-query: unexpected argument 'run.db'
 #|Try 'mtrace-query --help'.

@@ -12,10 +12,9 @@ mtrace-query errors rows.db --csv | cut -d, -f2-6
 sqlite3 rows.db "UPDATE processes SET sample_bytes = 4096"
 mtrace-query errors rows.db || echo "$?"
 # expect stdout
-#|process_id  kind  call  at_ns  address  offset_bytes  size_bytes  allocation_id  where  site
-#|process_                                           offset_  size_  allocation_
-#|      id  kind          call       at_ns  address    bytes  bytes           id  where                 site
-#|       1  double_free   free     45.0 ms  0x30010      0 B   20 B            5  worker  libwork.so       5
+#|process  kind  call  time  address  offset  size  block  where  site
+#|process  kind          call        time  address  offset   size  where
+#|      1  double_free   free     45.0 ms  0x30010     0 B   20 B  worker  libwork.so
 #|    worker
 #|    _start
 #|  allocated:
@@ -24,7 +23,7 @@ mtrace-query errors rows.db || echo "$?"
 #|  freed first:
 #|    worker
 #|    _start
-#|       1  invalid_free  free     95.0 ms  0x10084      4 B  200 B            2  Session::close  se..     4
+#|      1  invalid_free  free     95.0 ms  0x10084     4 B  200 B  Session::close  session.c:140
 #|    Session::close  session.c:140
 #|    main  main.c:10
 #|    _start
@@ -33,8 +32,9 @@ mtrace-query errors rows.db || echo "$?"
 #|    Session::clone  session.c:88
 #|    main  main.c:10
 #|    _start
-#|       1  invalid_free  realloc  96.0 ms    0x999        -      -            -  -                        -
-#|next: mtrace-query block rows.db ADDRESS
+#|      1  invalid_free  realloc  96.0 ms    0x999       -      -  -
+#|2 more columns: --wide
+#|next: mtrace-query block rows.db 0x30010
 #|process_id,kind,call,at_ns,address,offset_bytes,size_bytes,alloc_ns,first_free_ns,thread_id,first_free_thread_id,allocation_id,backtrace_id,alloc_backtrace_id,first_free_backtrace_id,function,source,line,module,call_site_id,stack,alloc_stack,first_free_stack
 #|1,double_free,free,45000000,196624,0,20,30000000,40000000,2,2,5,8,8,8,worker,,,/opt/server/lib/libwork.so,5,worker < _start,worker < _start,worker < _start
 #|1,invalid_free,free,95000000,65668,4,200,5000000,,1,,2,7,4,,Session::close,/opt/server/src/session.c,140,/opt/server/bin/server,4,Session::close /opt/server/src/session.c:140 < main /opt/server/src/main.c:10 < _start,operator new(unsigned long) < Session::clone(int) const /opt/server/src/session.c:88 < main /opt/server/src/main.c:10 < _start,
@@ -43,8 +43,8 @@ mtrace-query errors rows.db || echo "$?"
 #| {"process_id":1,"kind":"double_free","call":"free","at_ns":45000000,"address":196624,"offset_bytes":0,"size_bytes":20,"alloc_ns":30000000,"first_free_ns":40000000,"thread_id":2,"first_free_thread_id":2,"allocation_id":5,"backtrace_id":8,"alloc_backtrace_id":8,"first_free_backtrace_id":8,"function":"worker","source":null,"line":null,"module":"/opt/server/lib/libwork.so","call_site_id":5,"stack":"worker < _start","alloc_stack":"worker < _start","first_free_stack":"worker < _start"}
 #|]
 #|3
-#|process_                                       offset_  size_  allocation_
-#|      id  kind         call    at_ns  address    bytes  bytes           id  where               site
+#|process  kind         call     time  address  offset  size  block  where               site
+#|      1  double_free  free  45.0 ms  0x30010     0 B  20 B      5  worker  libwork.so     5
 #|kind,call,at_ns,address,offset_bytes
 #|unknown,free,45000000,196624,
 #|invalid_free,free,95000000,65668,4

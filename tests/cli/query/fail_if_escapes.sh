@@ -25,7 +25,7 @@ mtrace-query leaks run.db --fail-if "(leaked_blocks, 1) > (6, 0) -- more than si
 #|status 2, lines on stderr 2
 #|status 2, lines on stderr 2
 #|status 2, lines on stderr 2
-#|process_id  leaked_bytes  leaked_blocks  share_of_site  pattern  stacks  where  site
+#|process  leaked  leaked blocks  never freed  pattern  stacks  where  site
 #|status 2, lines on stderr 2
 #|process_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,stacks,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin
 #|1,700,7,0.583333333333333,Session::clone(int) const,/opt/server/src/session.c,88,/opt/server/bin/server,2,2,10000000000,90000000000,steady,Session::close /opt/server/src/session.c:140,,44800,,

@@ -7,8 +7,8 @@ mtrace-query allocation-failures run.db
 mtrace-query allocation-failures run.db --json
 mtrace-query sql run.db 'SELECT pid, start_unix_ns FROM processes'
 # expect stdout
-#|failure_id  thread_id   at_ns  backtrace_id  kind    size_bytes  errno_name  errno
-#|         1          1  5.0 ms             4  malloc     977 KiB  ENOMEM         12
+#|failure  thread    time  stack  kind       size  error   errno
+#|      1       1  5.0 ms      4  malloc  977 KiB  ENOMEM     12
 #|[
 #| {"failure_id":1,"process_id":1,"thread_id":1,"at_ns":5000000,"backtrace_id":4,"kind":"malloc","size_bytes":1000000,"errno_name":"ENOMEM","errno":12}
 #|]

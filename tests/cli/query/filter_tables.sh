@@ -75,32 +75,28 @@ mtrace-query by-group --group 3 --show-sql rows.db
 #|1,2,100,1,server,1,server
 #|1,2,30,2,pool,2,pool
 #|3
-#|                                                                 freed_  moved_
-#|process_  allocated_  allocated_  leaked_  leaked_    peak_  elsewhere_     in_  group_
-#|      id       bytes      blocks    bytes   blocks    bytes       bytes   bytes      id  name       tags
-#|       1     6.2 KiB           8  5.1 KiB        3  5.9 KiB      1000 B     0 B       1  root       -
-#|       1       258 B           3    200 B        1    250 B         8 B     0 B       2  request    kind=read, tenant=..
-#|       1         0 B           0     50 B        1     50 B         0 B    50 B       3  request    kind=read, tenant=..
-#|       2        30 B           1     30 B        1     30 B         0 B     0 B       0  untracked  -
-#|       2        10 B           1     10 B        1     10 B         0 B     0 B       2  request    kind=read, tenant=..
-#|       1        16 B           1      0 B        0     16 B         0 B     0 B       4  it's 1     -
-#|       2        10 B           1      0 B        0     10 B         0 B     0 B       1  root       -
-#|next: mtrace-query groups rows.db --group ID
-#|                                                                 freed_
-#|process_  allocated_  allocated_  leaked_  leaked_    peak_  elsewhere_  group_
-#|      id       bytes      blocks    bytes   blocks    bytes       bytes      id  name  tags
-#|       1     6.2 KiB           8  5.1 KiB        3  5.9 KiB      1000 B       1  root     -
-#|       2        10 B           1      0 B        0     10 B         0 B       1  root     -
-#|next: mtrace-query groups rows.db --group ID
-#|                                                                                  moved_
-#|process_                         allocated_  allocated_  leaked_  leaked_  peak_     in_
-#|      id  key     value  groups       bytes      blocks    bytes   blocks  bytes   bytes
-#|       1  kind    read        2       258 B           3    250 B        2  258 B    50 B
-#|       2  kind    read        1        10 B           1     10 B        1   10 B     0 B
-#|       1  tenant  acme        1       258 B           3    200 B        1  250 B     0 B
-#|       1  tenant  other       1         0 B           0     50 B        1   50 B    50 B
-#|       2  tenant  acme        1        10 B           1     10 B        1   10 B     0 B
-#|next: mtrace-query groups rows.db --tag KEY=VALUE
+#|process  allocated   leaked     peak  freed elsewhere  moved in  name       tags
+#|      1    6.2 KiB  5.1 KiB  5.9 KiB           1000 B       0 B  root       -
+#|      1      258 B    200 B    250 B              8 B       0 B  request    kind=read, tenant=acme
+#|      1        0 B     50 B     50 B              0 B      50 B  request    kind=read, tenant=other
+#|      2       30 B     30 B     30 B              0 B       0 B  untracked  -
+#|      2       10 B     10 B     10 B              0 B       0 B  request    kind=read, tenant=acme
+#|      1       16 B      0 B     16 B              0 B       0 B  it's 1     -
+#|      2       10 B      0 B     10 B              0 B       0 B  root       -
+#|3 more columns: --wide
+#|next: mtrace-query groups rows.db --group 1
+#|                    allocated           leaked               freed
+#|process  allocated     blocks   leaked  blocks     peak  elsewhere  group  name  tags
+#|      1    6.2 KiB          8  5.1 KiB       3  5.9 KiB     1000 B      1  root     -
+#|      2       10 B          1      0 B       0     10 B        0 B      1  root     -
+#|next: mtrace-query groups rows.db --group 1
+#|process  key     value  groups  allocated  allocated blocks  leaked  leaked blocks   peak  moved in
+#|      1  kind    read        2      258 B                 3   250 B              2  258 B      50 B
+#|      2  kind    read        1       10 B                 1    10 B              1   10 B       0 B
+#|      1  tenant  acme        1      258 B                 3   200 B              1  250 B       0 B
+#|      1  tenant  other       1        0 B                 0    50 B              1   50 B      50 B
+#|      2  tenant  acme        1       10 B                 1    10 B              1   10 B       0 B
+#|next: mtrace-query groups rows.db --tag kind=read
 #|-- What the table below is made of:
 #|SELECT a.thread_id, a.backtrace_id, a.size_bytes, a.alloc_ns, a.lifetime_ns, a.ended_by, a.slack_bytes, a.intervening_allocations, a.free_backtrace_id FROM allocation_rows AS a WHERE 1 AND (a.allocation_id IN (SELECT r.allocation_id FROM group_rows AS r WHERE r.group_id IN (SELECT group_id FROM allocation_groups WHERE '3' IN (group_id || '', name))));
 #|SELECT * FROM by_group WHERE 1 LIMIT 21 OFFSET 0;

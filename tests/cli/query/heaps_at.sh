@@ -13,26 +13,25 @@ mtrace-query fragmentation rows.db --at 75% --format csv | cut -d, -f1-13
 mtrace-query holes rows.db --format csv | cut -d, -f2,4,6-
 mtrace-query pinning rows.db --at 45ms --process 1 --show-sql | sed -n 1,2p
 # expect stdout
-#|                                                                           free_                       topmost_
-#|process_        heap_          extent_  live_  slack_  overhead_    hole_  page_      top_  unused_  backtrace_
-#|      id  at       id  kind      bytes  bytes   bytes      bytes    bytes  bytes     bytes    share          id  where
-#|       1  45ms      1  brk    16.0 KiB  250 B    14 B       24 B  3.7 KiB    0 B  12.0 KiB     98 %           6  Cache:..  cache.c:31
-#|       1  45ms      2  arena   4.0 KiB   40 B     0 B       16 B  3.9 KiB    0 B       0 B   99.0 %           8  worker  libwork.so
+#|process  at        size   live  rounding  overhead    holes  free at top  where
+#|      1  45ms  16.0 KiB  250 B      14 B      24 B  3.7 KiB     12.0 KiB  Cache::reserve  cache.c:31
+#|      1  45ms   4.0 KiB   40 B       0 B      16 B  3.9 KiB          0 B  worker  libwork.so
+#|5 more columns: --wide
 #|next: mtrace-query pinning rows.db
 #|process_id,at,at_ns,heap_id,kind,extent_bytes,live_bytes,slack_bytes,overhead_bytes,hole_bytes,free_page_bytes,top_bytes,unused_share,pages_to_25,pages_to_50,pages_to_75,pages_to_100,topmost_allocation_id
 #|1,45ms,45000000,1,brk,16384,250,14,24,3808,0,12288,0.9847412109375,1,0,0,0,3
 #|1,45ms,45000000,2,arena,4096,40,0,16,4040,0,0,0.990234375,1,0,0,0,6
-#|                                   would_              example_
-#|process_                 pinned_    free_  usable_  allocation_
-#|      id  at      at_ns    pages    bytes    bytes           id  where               site
-#|       1  45ms  45.0 ms        1  4.0 KiB     40 B            6  worker  libwork.so     5
-#|next: mtrace-query groups rows.db --site ID
+#|                                           held
+#|                        pinned    would      by  example
+#|process  at       time   pages     free  blocks    block  where               site
+#|      1  45ms  45.0 ms       1  4.0 KiB    40 B        6  worker  libwork.so     5
+#|next: mtrace-query groups rows.db --site 5
 #|process_id,at,at_ns,pinned_pages,would_free_bytes,usable_bytes,example_allocation_id,function,source,line,module,call_site_id
 #|1,45ms,45000000,1,4096,40,6,worker,,,/opt/server/lib/libwork.so,5
-#|process_id  at      at_ns  heap_id  kind   from_bytes  to_bytes  holes  bytes  share
-#|         1  45ms  45.0 ms        1  brk          64 B     127 B      1  112 B   40 %
-#|         1  45ms  45.0 ms        1  brk         128 B     255 B      1  168 B   60 %
-#|         1  45ms  45.0 ms        2  arena        32 B      63 B      1   48 B  100 %
+#|process  at       time  heap  kind    from     to  number  bytes  share
+#|      1  45ms  45.0 ms     1  brk     64 B  127 B       1  112 B   40 %
+#|      1  45ms  45.0 ms     1  brk    128 B  255 B       1  168 B   60 %
+#|      1  45ms  45.0 ms     2  arena   32 B   63 B       1   48 B  100 %
 #|next: mtrace-query heap-map rows.db -o heaps.svg
 #|process_id,at,at_ns,heap_id,kind,from_bytes,to_bytes,holes,bytes,share
 #|2,75%,150000000,3,brk,16,31,2,40,1.0

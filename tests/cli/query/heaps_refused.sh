@@ -26,20 +26,18 @@ complain mtrace-query pinning rows.db
 #|status 2, lines on stderr 2
 #|status 1, lines on stderr 1
 #|status 1, lines on stderr 1
-#|                                                                     free_                    topmost_
-#|process_      heap_        extent_  live_  slack_  overhead_  hole_  page_   top_  unused_  backtrace_
-#|      id  at     id  kind    bytes  bytes   bytes      bytes  bytes  bytes  bytes    share          id  where
+#|                                                                       free
+#|                                                                 free    at   not  topmost
+#|process  at  heap  kind  size  live  rounding  overhead  holes  pages   top  live    stack  where
 #|status 0, lines on stderr 1
 #|status 1, lines on stderr 1
-#|process_id  at      at_ns  heap_id  kind   from_bytes  to_bytes  holes  bytes  share
-#|         1  45ms  45.0 ms        1  brk          64 B     127 B      1  112 B   40 %
-#|         1  45ms  45.0 ms        1  brk         128 B     255 B      1  168 B   60 %
-#|         1  45ms  45.0 ms        2  arena        32 B      63 B      1   48 B  100 %
+#|process  at       time  heap  kind    from     to  number  bytes  share
+#|      1  45ms  45.0 ms     1  brk     64 B  127 B       1  112 B   40 %
+#|      1  45ms  45.0 ms     1  brk    128 B  255 B       1  168 B   60 %
+#|      1  45ms  45.0 ms     2  arena   32 B   63 B       1   48 B  100 %
 #|next: mtrace-query heap-map rows.db -o heaps.svg
 #|status 0, lines on stderr 1
-#|                            would_              example_
-#|process_      at_  pinned_   free_  usable_  allocation_
-#|      id  at   ns    pages   bytes    bytes           id  where  site
+#|process  at  time  pinned pages  would free  held by blocks  example block  where  site
 #|status 0, lines on stderr 2
 # expect stderr
 #|mtrace-query: fragmentation shows one instant, but at was given twice
@@ -50,7 +48,7 @@ complain mtrace-query pinning rows.db
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --alive-at: 'noon' is not a time; write seconds, or numbers with d, h, m, s, ms, us or ns, as in 4m12s
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --alive-at: '10s' is after the end of the run at 200 ms
+#|mtrace-query: --at '10s' is after the end of the run; the run is from 0 s to 200 ms
 #|Try 'mtrace-query --help'.
 #|mtrace-query: a picture has no other format than SVG
 #|Try 'mtrace-query --help'.

@@ -8,8 +8,8 @@ mtrace-query lines session.c run.db
 mtrace-query lines session.c run.db --by blocks
 mtrace-query lines session.c run.db --sort-by total_bytes
 # expect stdout
-#|own_bytes  own_blocks  total_bytes  total_blocks  source     line
-#|    600 B           6        600 B             6  session.c    88
+#|  own  own blocks  total  total blocks  source     line
+#|600 B           6  600 B             6  session.c    88
 #|own_bytes,own_blocks,total_bytes,total_blocks,source,line
 #|20,2,4820,11,/opt/server/src/main.c,10
 #|0,0,100,1,/opt/server/src/main.c,12
@@ -33,5 +33,5 @@ mtrace-query lines session.c run.db --sort-by total_bytes
 #|                          89  int line_89
 #|                          90  int line_90
 #|                          91  int line_91
-#|own_bytes  own_blocks  total_bytes  total_blocks  source     line
-#|    600 B           6        600 B             6  session.c    88
+#|  own  own blocks  total  total blocks  source     line
+#|600 B           6  600 B             6  session.c    88

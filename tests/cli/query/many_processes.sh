@@ -21,15 +21,16 @@ mtrace-query leaks many.db --process 4 | sed -n 1,2p
 mtrace-query leaks many.db --process 900
 # expect status 1
 # expect stdout
-#|process_       leaked_  leaked_    peak_  duration_  end_     end_  signal_                        command_
-#|      id  pid    bytes   blocks    bytes         ns  kind    value  name     executable                line
-#|       1  812  4.6 KiB       13  9.8 KiB      1m40s  signal      9  SIGKILL  /opt/server/bin/se..         -
-#|       2  813    100 B        1    500 B     20.0 s  exit        0  -        /opt/server/bin/se..         -
-#|       3  814      0 B        0     64 B      1.0 s  exec        0  -        /bin/sh                      -
-#|       4  900    400 B        4    400 B      1.0 s  exit        0  -        /opt/server/bin/wo..         -
-#|       5  900    500 B        5    500 B      1.0 s  exit        0  -        /opt/server/bin/wo..         -
-#|       6  906    600 B        6    600 B      1.0 s  exit        0  -        /opt/server/bin/wo..         -
-#|next: mtrace-query leaks many.db --process ID
+#|                       leaked                     ended
+#|process  pid   leaked  blocks     peak  duration  by      status  signal   executable
+#|      1  812  4.6 KiB      13  9.8 KiB     1m40s  signal       9  SIGKILL  /opt/server/bin/server
+#|      2  813    100 B       1    500 B    20.0 s  exit         0  -        /opt/server/bin/server
+#|      3  814      0 B       0     64 B     1.0 s  exec         0  -        /bin/sh
+#|      4  900    400 B       4    400 B     1.0 s  exit         0  -        /opt/server/bin/worker
+#|      5  900    500 B       5    500 B     1.0 s  exit         0  -        /opt/server/bin/worker
+#|      6  906    600 B       6    600 B     1.0 s  exit         0  -        /opt/server/bin/worker
+#|1 more column: --wide
+#|next: mtrace-query peak many.db --process 1
 #|many.db  6 processes leaked 6.2 KiB in 29 blocks; the highest peak is 9.8 KiB in process 1
 #|  bytes  blocks  processes  leaked, all processes together
 #|4.0 KiB       2          2  Cache::reserve  cache.c:31
@@ -37,64 +38,62 @@ mtrace-query leaks many.db --process 900
 #|   30 B       3          1  libwork.so
 #|   20 B       2          1  main  main.c:10
 #|
-#|process_                               leaked_  leaked_    peak_  duration_  end_     end_
-#|      id  pid  executable                bytes   blocks    bytes         ns  kind    value
-#|       1  812  /opt/server/bin/server  4.6 KiB       13  9.8 KiB      1m40s  signal      9
-#|       6  906  /opt/server/bin/worker    600 B        6    600 B      1.0 s  exit        0
-#|       5  900  /opt/server/bin/worker    500 B        5    500 B      1.0 s  exit        0
-#|       4  900  /opt/server/bin/worker    400 B        4    400 B      1.0 s  exit        0
-#|       2  813  /opt/server/bin/server    100 B        1    500 B     20.0 s  exit        0
-#|       3  814  /bin/sh                     0 B        0     64 B      1.0 s  exec        0
+#|process  pid  executable               leaked  leaked blocks     peak  duration  ended by  status
+#|      1  812  /opt/server/bin/server  4.6 KiB             13  9.8 KiB     1m40s  signal         9
+#|      6  906  /opt/server/bin/worker    600 B              6    600 B     1.0 s  exit           0
+#|      5  900  /opt/server/bin/worker    500 B              5    500 B     1.0 s  exit           0
+#|      4  900  /opt/server/bin/worker    400 B              4    400 B     1.0 s  exit           0
+#|      2  813  /opt/server/bin/server    100 B              1    500 B    20.0 s  exit           0
+#|      3  814  /bin/sh                     0 B              0     64 B     1.0 s  exec           0
 #|
 #|many.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
-#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 300 B suppressed; 0 events dropped; 15 % of stacks complete
-#|  bytes  blocks  of its own  pattern               site  where
-#|  700 B       7        58 %  steady 525 B/min         2  Session::clone  session.c:88  2 stacks
-#|                                                         the others are freed in Se..  session.c:140
-#|3.9 KiB       1       100 %  once at 200 ms           3  Cache::reserve  cache.c:31
-#|   30 B       3       100 %  burst at 5.0 s           6  libwork.so
-#|   20 B       2        50 %  burst 1.0 s to 2.0 s     1  main  main.c:10
-#|                                                         the others are freed in main  main.c:10
+#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|  bytes  blocks  never freed  pattern               site  where
+#|  700 B       7         58 %  steady 525 B/min         2  Session::clone  session.c:88  2 stacks
+#|                                                          the others are freed in S..  session.c:140
+#|3.9 KiB       1        100 %  once at 200 ms           3  Cache::reserve  cache.c:31
+#|   30 B       3        100 %  burst at 5.0 s           6  libwork.so
+#|   20 B       2         50 %  burst 1.0 s to 2.0 s     1  main  main.c:10
+#|                                                          the others are freed in main  main.c:10
 #|next: mtrace-query leaks many.db --process 1 --site 2    # filter: --function-regex 'Session::clone'
-#|suppressed: 300 B in 1 block by leak:^setlocale$
+#|suppressed: 300 B in 1 block (leak:^setlocale$)
 #|
 #|many.db  worker (process 6, pid 906), 1.0 s, exited with status 0
-#|leaked 600 B in 6 blocks of 1 site; 0 B suppressed; 0 events dropped; 100 % of stacks complete
-#|bytes  blocks  of its own  pattern             site  where
-#|600 B       6       100 %  burst 1 ns to 2 ns     2  Session::clone  session.c:88
+#|leaked 600 B in 6 blocks of 1 site; 100 % of stacks complete
+#|bytes  blocks  never freed  pattern             site  where
+#|600 B       6        100 %  burst 1 ns to 2 ns     2  Session::clone  session.c:88
 #|next: mtrace-query leaks many.db --process 6 --site 2    # filter: --function-regex 'Session::clone'
 #|
 #|many.db  worker (process 5, pid 900), 1.0 s, exited with status 0
-#|leaked 500 B in 5 blocks of 1 site; 0 B suppressed; 0 events dropped; 100 % of stacks complete
-#|bytes  blocks  of its own  pattern             site  where
-#|500 B       5       100 %  burst 1 ns to 2 ns     2  Session::clone  session.c:88
+#|leaked 500 B in 5 blocks of 1 site; 100 % of stacks complete
+#|bytes  blocks  never freed  pattern             site  where
+#|500 B       5        100 %  burst 1 ns to 2 ns     2  Session::clone  session.c:88
 #|next: mtrace-query leaks many.db --process 5 --site 2    # filter: --function-regex 'Session::clone'
 #|and 3 more processes: --process ID
 #|many.db  6 processes leaked 2.1 KiB in 22 blocks; the highest peak is 9.8 KiB in process 1; function_regex Session
 #|  bytes  blocks  processes  leaked, all processes together
 #|2.1 KiB      22          4  Session::clone  session.c:88
 #|
-#|process_                               leaked_  leaked_    peak_  duration_  end_     end_
-#|      id  pid  executable                bytes   blocks    bytes         ns  kind    value
-#|       1  812  /opt/server/bin/server    700 B        7  9.8 KiB      1m40s  signal      9
+#|process  pid  executable              leaked  leaked blocks     peak  duration  ended by  status
+#|      1  812  /opt/server/bin/server   700 B              7  9.8 KiB     1m40s  signal         9
 #|
 #|many.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant; function_regex Session
-#|leaked 700 B in 7 blocks of 1 site; 0 B suppressed; 0 events dropped; 100 % of stacks complete
-#|bytes  blocks  of its own  pattern           site  where
-#|700 B       7        58 %  steady 525 B/min     2  Session::clone  session.c:88  2 stacks
-#|                                                   the others are freed in Session:..  session.c:140
+#|leaked 700 B in 7 blocks of 1 site; 100 % of stacks complete
+#|bytes  blocks  never freed  pattern           site  where
+#|700 B       7         58 %  steady 525 B/min     2  Session::clone  session.c:88  2 stacks
+#|                                                    the others are freed in Session..  session.c:140
 #|next: mtrace-query leaks many.db --process 1 --site 2    # filter: --function-regex 'Session::clone'
 #|
 #|many.db  worker (process 6, pid 906), 1.0 s, exited with status 0; function_regex Session
-#|leaked 600 B in 6 blocks of 1 site; 0 B suppressed; 0 events dropped; 100 % of stacks complete
-#|bytes  blocks  of its own  pattern             site  where
-#|600 B       6       100 %  burst 1 ns to 2 ns     2  Session::clone  session.c:88
+#|leaked 600 B in 6 blocks of 1 site; 100 % of stacks complete
+#|bytes  blocks  never freed  pattern             site  where
+#|600 B       6        100 %  burst 1 ns to 2 ns     2  Session::clone  session.c:88
 #|next: mtrace-query leaks many.db --process 6 --site 2    # filter: --function-regex 'Session::clone'
 #|
 #|many.db  worker (process 5, pid 900), 1.0 s, exited with status 0; function_regex Session
-#|leaked 500 B in 5 blocks of 1 site; 0 B suppressed; 0 events dropped; 100 % of stacks complete
-#|bytes  blocks  of its own  pattern             site  where
-#|500 B       5       100 %  burst 1 ns to 2 ns     2  Session::clone  session.c:88
+#|leaked 500 B in 5 blocks of 1 site; 100 % of stacks complete
+#|bytes  blocks  never freed  pattern             site  where
+#|500 B       5        100 %  burst 1 ns to 2 ns     2  Session::clone  session.c:88
 #|next: mtrace-query leaks many.db --process 5 --site 2    # filter: --function-regex 'Session::clone'
 #|and 3 more processes: --process ID
 #|many.db  6 processes leaked 6.2 KiB in 29 blocks; the highest peak is 9.8 KiB in process 1
@@ -104,14 +103,14 @@ mtrace-query leaks many.db --process 900
 #|   30 B       3          1  libwork.so
 #|   20 B       2          1  main  main.c:10
 #|
-#|process_                               leaked_  leaked_    peak_  duration_  end_     end_
-#|      id  pid  executable                bytes   blocks    bytes         ns  kind    value
-#|       1  812  /opt/server/bin/server  4.6 KiB       13  9.8 KiB      1m40s  signal      9
-#|       6  906  /opt/server/bin/worker    600 B        6    600 B      1.0 s  exit        0
+#|process  pid  executable               leaked  leaked blocks     peak  duration  ended by  status
+#|      1  812  /opt/server/bin/server  4.6 KiB             13  9.8 KiB     1m40s  signal         9
+#|      6  906  /opt/server/bin/worker    600 B              6    600 B     1.0 s  exit           0
 #|
+#|many.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
 #|many.db  worker (process 6, pid 906), 1.0 s, exited with status 0
-#|leaked 600 B in 6 blocks of 1 site; 0 B suppressed; 0 events dropped; 100 % of stacks complete
+#|leaked 600 B in 6 blocks of 1 site; 100 % of stacks complete
 #|many.db  worker (process 4, pid 900), 1.0 s, exited with status 0
-#|leaked 400 B in 4 blocks of 1 site; 0 B suppressed; 0 events dropped; 100 % of stacks complete
+#|leaked 400 B in 4 blocks of 1 site; 100 % of stacks complete
 # expect stderr
 #|mtrace-query: 'many.db' has several processes with pid 900; mtrace-query processes lists their ids

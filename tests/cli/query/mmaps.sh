@@ -39,17 +39,17 @@ complain mtrace-query mmaps run.db --protection q
 complain mtrace-query leaks run.db --protection x
 complain mtrace-query mmaps run.db --peak-rss-min some
 # expect stdout
-#|                                                                                                        peak_
-#|process_                       length_                                    mapped_   seen_  lifetime_     rss_              backtrace_
-#|      id  what       address     bytes  protection  flag_names                 ns      ns         ns    bytes  path                id
-#|       1  mapping    0x20000  16.0 KiB  r-x         shared                  2.0 s   2.0 s      1m38s  8.0 KiB  data                 6
-#|       1  mapping    0x10000   8.0 KiB  rw-         private|anonymous       1.0 s   1.0 s      2.0 s  4.0 KiB  -                    4
-#|       1  mapping    0x30000   4.0 KiB  -           -                         0 s     0 s      1m40s        -  [anon]               -
-#|       1  heap       0x50000   128 KiB  -           -                           -   1.0 s      1m39s        -  brk                  -
-#|       1  library          -  48.8 KiB  -           -                           -    9 ns      1m40s        -  server               -
-#|       1  library  0x7000000  19.5 KiB  -           -                           -   4.0 s      2.0 s        -  libwork.so           -
-#|       2  mapping    0x40000   1.0 MiB  ---         private|fixed|anon..   11.0 s  11.0 s      1.0 s      0 B  -                    2
-#|next: mtrace-query stack run.db ID
+#|                                                                 mapped   first     peak
+#|process  what         size  protection  flags                        at    seen      RSS  path
+#|      1  mapping  16.0 KiB  r-x         shared                    2.0 s   2.0 s  8.0 KiB  data
+#|      1  mapping   8.0 KiB  rw-         private|anonymous         1.0 s   1.0 s  4.0 KiB  -
+#|      1  mapping   4.0 KiB  -           -                           0 s     0 s        -  [anon]
+#|      1  heap      128 KiB  -           -                             -   1.0 s        -  brk
+#|      1  library  48.8 KiB  -           -                             -    9 ns        -  server
+#|      1  library  19.5 KiB  -           -                             -   4.0 s        -  libwork.so
+#|      2  mapping   1.0 MiB  ---         private|fixed|anonymous  11.0 s  11.0 s      0 B  -
+#|3 more columns: --wide
+#|next: mtrace-query stack run.db 6
 #|--size-min 8KiB --size-max 20000 -> [('library', '117440512'), ('mapping', '131072'), ('mapping', '65536')]
 #|--from 2s --to 5s -> [('mapping', '131072')]
 #|--lifetime-max 2s -> [('library', '117440512'), ('mapping', '262144'), ('mapping', '65536')]
@@ -60,15 +60,15 @@ complain mtrace-query mmaps run.db --peak-rss-min some
 #|--peak-rss-min 8KiB -> [('mapping', '131072')]
 #|--function-regex Cache -> [('mapping', '131072')]
 #|--process 1 --size-min 16KiB --protection r -> [('mapping', '131072')]
-#|                                                                                                 peak_
-#|process_                    length_                                 mapped_  seen_  lifetime_     rss_        backtrace_
-#|      id  what     address    bytes  protection  flag_names              ns     ns         ns    bytes  path          id
-#|       1  mapping  0x10000  8.0 KiB  rw-         private|anonymous    1.0 s  1.0 s      2.0 s  4.0 KiB  -              4
+#|                                                          mapped  first               peak
+#|process  what        size  protection  flags                  at   seen  lifetime      RSS  path
+#|      1  mapping  8.0 KiB  rw-         private|anonymous   1.0 s  1.0 s     2.0 s  4.0 KiB  -
 #|    operator new
 #|    Session::clone  session.c:88
 #|    main  main.c:10
 #|    _start
-#|next: mtrace-query stack run.db ID
+#|2 more columns: --wide
+#|next: mtrace-query stack run.db 4
 #|4
 #|mapping|0|4096
 #|library|9|50000

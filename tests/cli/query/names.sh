@@ -16,10 +16,10 @@ mtrace-query help groups
 mtrace-query tree --help
 mtrace-query help | sed -n 1,1p
 # expect stdout
-#|process_id  allocated_blocks  allocated_bytes  turnover  mean_lifetime_ns  where               site
-#|         1                91          9.1 KiB     1.738             88 ns  worker  libwork.so     5
+#|process  allocated blocks  allocated  times reused  mean lifetime  where               site
+#|      1                91    9.1 KiB         1.738          88 ns  worker  libwork.so     5
 #|more rows: -n 0
-#|next: mtrace-query groups 'my run.db' --site ID
+#|next: mtrace-query groups 'my run.db' --site 5
 #|next: mtrace-query leaks 'my run.db' --process 2 --site 3    # filter: --function-regex 'Cache::reserve'
 #|process_id,allocated_blocks,allocated_bytes,turnover,mean_lifetime_ns,function,source,line,module,call_site_id,allocated_blocks_margin,allocated_bytes_margin
 #|1,91,9300,1.73831775700935,88,worker,,,/opt/server/lib/libwork.so,5,,
@@ -41,15 +41,15 @@ mtrace-query help | sed -n 1,1p
 #|Filters: all
 #|Columns: mtrace-query describe groups
 #|Next:    mtrace-query stack run.db ID
-#|All options and filters: mtrace-query --help
+#|All filters and options: mtrace-query help filters, mtrace-query help options
 #|Usage: mtrace-query tree run.db [OPTION...]
 #|a call tree, from main or --bottom-up: --measure, --by, --at
 #|
 #|Filters: all
 #|Weights: --measure peak|leaked|allocated|freed|temporary|live, --by bytes|blocks
 #|Trees:   --bottom-up, --min-share N%
-#|All options and filters: mtrace-query --help
-#|Usage: mtrace-query [OPTION...] [COMMAND] run.db
+#|All filters and options: mtrace-query help filters, mtrace-query help options
+#|Usage: mtrace-query [COMMAND] run.db [FILTER...] [OPTION...]
 # expect stderr
 #|mtrace-query: unknown command 'hto'; did you mean hot?
 #|Try 'mtrace-query --help'.

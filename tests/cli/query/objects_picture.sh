@@ -8,12 +8,12 @@ sqlite3 tree.db "UPDATE object_nodes SET name = '</title><script>alert(1)</scrip
 mtrace-query objects tree.db --process 1 -o hostile.svg
 grep -a -o '.*alert.*' hostile.svg
 # expect stdout
-#|process_id  total_bytes  self_bytes  objects  kind             path
-#|         1        130 B        10 B        1  block            root
-#|         1        120 B         8 B        1  pointer          root;v
-#|         1        112 B        40 B        4  block            root;v;item
-#|         1         12 B        12 B        4  slack            root;v;item;slack
-#|         1         60 B        60 B        0  unused_capacity  root;v;item;unused_capacity
+#|process  total   own  objects  kind             path
+#|      1  130 B  10 B        1  block            root
+#|      1  120 B   8 B        1  pointer          root;v
+#|      1  112 B  40 B        4  block            root;v;item
+#|      1   12 B  12 B        4  slack            root;v;item;slack
+#|      1   60 B  60 B        0  unused_capacity  root;v;item;unused_capacity
 #|<?xml version="1.0" encoding="UTF-8"?>
 #|<svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="1200" height="175" viewBox="0 0 1200 175" style="max-width:100%;height:auto">
 #|<title>objects of walk 2 &quot;late&quot;, which own 130 B of 200 B that were live</title>

@@ -17,8 +17,8 @@ mtrace-import --resymbolize run.db && echo taken
 sqlite3 run.db 'DROP INDEX by_line'
 mtrace-import --resymbolize run.db && sqlite3 run.db 'SELECT count(*) FROM mine'
 # expect stdout
-#|  bytes  blocks  of its own  pattern               site  where
-#|  700 B       7        58 %  steady 525 B/min         2  Session::clone  session.c:88  2 stacks
+#|  bytes  blocks  never freed  pattern               site  where
+#|  700 B       7         58 %  steady 525 B/min         2  Session::clone  session.c:88  2 stacks
 #|refused
 #|0
 # expect stderr

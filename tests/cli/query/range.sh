@@ -9,13 +9,13 @@ mtrace-query range rows.db --from 20ms --to 60ms --fail-if 'never_freed_bytes > 
 mtrace-query range rows.db --from 60ms --to 20ms || echo "$?"
 mtrace-query range rows.db || echo "$?"
 # expect stdout
-#|          freed_  freed_  never_  never_  allocated_  allocated_
-#|process_  after_  after_  freed_  freed_     before_     before_  change_
-#|      id   bytes  blocks   bytes  blocks       bytes      blocks    bytes  where               site
-#|       1  1000 B       1     0 B       0         0 B           0   1000 B  main  main.c:10        1
-#|       1     0 B       0    40 B       1         0 B           0     40 B  worker  libwork.so     5
-#|       1    16 B       1     0 B       0         0 B           0     16 B  libwork.so             6
-#|next: mtrace-query allocations rows.db --site ID --freed-from TIME --freed-to TIME
+#|                  freed          never             allocated
+#|          freed   after  never   freed  allocated     before
+#|process   after  blocks  freed  blocks     before     blocks  change  where               site
+#|      1  1000 B       1    0 B       0        0 B          0  1000 B  main  main.c:10        1
+#|      1     0 B       0   40 B       1        0 B          0    40 B  worker  libwork.so     5
+#|      1    16 B       1    0 B       0        0 B          0    16 B  libwork.so             6
+#|next: mtrace-query groups rows.db --site 1
 #|process_id,freed_after_bytes,freed_after_blocks,never_freed_bytes,never_freed_blocks,allocated_before_bytes,allocated_before_blocks,change_bytes,change_blocks,function,source,line,module,call_site_id
 #|1,0,0,0,0,1000,1,-1000,-1,main,/opt/server/src/main.c,10,/opt/server/bin/server,1
 #|1,0,0,200,1,0,1,200,0,Session::clone(int) const,/opt/server/src/session.c,88,/opt/server/bin/server,2
@@ -25,11 +25,12 @@ mtrace-query range rows.db || echo "$?"
 #| {"process_id":1,"freed_after_bytes":1000,"freed_after_blocks":1,"never_freed_bytes":0,"never_freed_blocks":0,"allocated_before_bytes":0,"allocated_before_blocks":0,"change_bytes":1000,"change_blocks":1,"function":"main","source":"/opt/server/src/main.c","line":10,"module":"/opt/server/bin/server","call_site_id":1},
 #| {"process_id":1,"freed_after_bytes":0,"freed_after_blocks":0,"never_freed_bytes":200,"never_freed_blocks":1,"allocated_before_bytes":0,"allocated_before_blocks":0,"change_bytes":200,"change_blocks":1,"function":"Session::clone(int) const","source":"/opt/server/src/session.c","line":88,"module":"/opt/server/bin/server","call_site_id":2}
 #|]
-#|          freed_  freed_  never_  never_  allocated_  allocated_
-#|process_  after_  after_  freed_  freed_     before_     before_  change_
-#|      id   bytes  blocks   bytes  blocks       bytes      blocks    bytes  where                 site
-#|       2     0 B       0    10 B       1         0 B           0     10 B  Cache:..  cache.c:31     3
-#|next: mtrace-query allocations rows.db --site ID --freed-from TIME --freed-to TIME
+#|                 freed          never             allocated
+#|         freed   after  never   freed  allocated     before
+#|process  after  blocks  freed  blocks     before     blocks  change  where
+#|      2    0 B       0   10 B       1        0 B          0    10 B  Cache::reserve  cache.c:31
+#|1 more column: --wide
+#|next: mtrace-query groups rows.db --site 3
 #|3
 #|2
 #|2

@@ -15,67 +15,61 @@ for view in flows reallocs by_function growth size_histogram; do
 done
 # expect stdout
 #|-- leaks-by-stack
-#|                            share_
-#|process_  leaked_  leaked_     of_           backtrace_
-#|      id    bytes   blocks    site  pattern          id  where                         site
-#|       1    600 B        6    60 %  steady            4  Session::clone  session.c:88     2
-#|       1  3.9 KiB        1   100 %  once              6  Cache::reserve  cache.c:31       3
-#|       1     30 B        3   100 %  burst            11  libwork.so                       6
-#|       1     20 B        2    50 %  burst             2  main  main.c:10                  1
-#|       1    100 B        1    50 %  once              5  Session::clone  session.c:88     2
-#|       2    100 B        1    20 %  once              6  Cache::reserve  cache.c:31       3
-#|       1    300 B        1   100 %  once              9  worker  libwork.so               5
-#|next: mtrace-query stack run.db ID
+#|process   leaked  leaked blocks  never freed  pattern  stack  where                         site
+#|      1    600 B              6         60 %  steady       4  Session::clone  session.c:88     2
+#|      1  3.9 KiB              1        100 %  once         6  Cache::reserve  cache.c:31       3
+#|      1     30 B              3        100 %  burst       11  libwork.so                       6
+#|      1     20 B              2         50 %  burst        2  main  main.c:10                  1
+#|      1    100 B              1         50 %  once         5  Session::clone  session.c:88     2
+#|      2    100 B              1         20 %  once         6  Cache::reserve  cache.c:31       3
+#|      1    300 B              1        100 %  once         9  worker  libwork.so               5
+#|next: mtrace-query stack run.db 4
 #|-- lifetime-histogram
-#|process_id  from_ns  to_ns  blocks    bytes  leaked
-#|         1        -      -      14  4.9 KiB       1
-#|         2        -      -       1    100 B       1
-#|         3        -      -       1     64 B       1
+#|process  from  to  blocks    bytes  leaked
+#|      1     -   -      14  4.9 KiB       1
+#|      2     -   -       1    100 B       1
+#|      3     -   -       1     64 B       1
 #|-- threads
-#|thread_  process_               start_          allocated_  allocated_  freed_  freed_  leaked_  leaked_  peak_   stack_  stack_
-#|     id        id  tid  name        ns  end_ns      blocks       bytes  blocks   bytes   blocks    bytes  bytes  address   bytes
-#|      1         1  812  server     0 s   1m40s           -           -       -       -        -        -      -        -       -
-#|      2         1  820  pool     1.0 s   1m30s           -           -       -       -        -        -      -        -       -
-#|      3         2  813  server  10.0 s  30.0 s           -           -       -       -        -        -      -        -       -
-#|      4         3  814  sh      40.0 s  41.0 s           -           -       -       -        -        -      -        -       -
-#|next: mtrace-query flows run.db
+#|                                              allocated              freed         leaked
+#|thread  process  tid  name     start     end     blocks  allocated  blocks  freed  blocks  leaked
+#|     1        1  812  server     0 s   1m40s          -          -       -      -       -       -
+#|     2        1  820  pool     1.0 s   1m30s          -          -       -      -       -       -
+#|     3        2  813  server  10.0 s  30.0 s          -          -       -      -       -       -
+#|     4        3  814  sh      40.0 s  41.0 s          -          -       -      -       -       -
+#|3 more columns: --wide
 #|-- flows
-#|process_id  blocks     bytes  thread_id  thread  free_thread_id  free_thread
-#|         2      40   3.9 KiB          3  server               0  others
-#|         1       9     700 B          2  pool                 1  server
-#|         1       9     700 B          2  pool                 9  -
-#|         1       7     700 B          1  server               2  pool
-#|         1     500  48.8 KiB          1  server               1  server
-#|         2       4     400 B          3  server               3  server
+#|process  blocks     bytes  thread  name    freed by thread  its name
+#|      2      40   3.9 KiB       3  server                0  others
+#|      1       9     700 B       2  pool                  1  server
+#|      1       9     700 B       2  pool                  9  -
+#|      1       7     700 B       1  server                2  pool
+#|      1     500  48.8 KiB       1  server                1  server
+#|      2       4     400 B       3  server                3  server
 #|-- reallocs
-#|                                               first_  last_
-#|process_                    copied_  longest_   size_  size_
-#|      id  chains  reallocs    bytes     chain   bytes  bytes  where                         site
-#|       1       2         5    100 B         4    15 B  100 B  Session::clone  session.c:88     2
-#|       1       1         1    100 B         2   100 B  200 B  Cache::reserve  cache.c:31       3
-#|       2       1         1      0 B         2     8 B   16 B  -                                -
-#|next: mtrace-query groups reallocs.db --site ID
+#|                                   longest  first   last
+#|process  chains  reallocs  copied    chain   size   size  where                         site
+#|      1       2         5   100 B        4   15 B  100 B  Session::clone  session.c:88     2
+#|      1       1         1   100 B        2  100 B  200 B  Cache::reserve  cache.c:31       3
+#|      2       1         1     0 B        2    8 B   16 B  -                                -
+#|next: mtrace-query groups reallocs.db --site 2
 #|-- by-function
-#|               self_    self_  self_  inclusive_  inclusive_
-#|process_  allocated_  leaked_  peak_  allocated_     leaked_  inclusive_
-#|      id       bytes    bytes  bytes       bytes       bytes  peak_bytes  function
-#|       1     1.2 KiB    700 B  600 B     1.2 KiB       700 B       600 B  Session::clone
-#|       1        40 B     20 B   20 B     5.1 KiB     4.6 KiB     4.5 KiB  main
-#|       1         0 B      0 B    0 B    14.2 KiB     4.9 KiB     9.7 KiB  _start
-#|       2         0 B      0 B    0 B       500 B       100 B       500 B  _start
-#|       2         0 B      0 B    0 B       500 B       100 B       500 B  main
+#|               own     own    own      total    total    total
+#|process  allocated  leaked   peak  allocated   leaked     peak  function
+#|      1    1.2 KiB   700 B  600 B    1.2 KiB    700 B    600 B  Session::clone
+#|      1       40 B    20 B   20 B    5.1 KiB  4.6 KiB  4.5 KiB  main
+#|      1        0 B     0 B    0 B   14.2 KiB  4.9 KiB  9.7 KiB  _start
+#|      2        0 B     0 B    0 B      500 B    100 B    500 B  _start
+#|      2        0 B     0 B    0 B      500 B    100 B    500 B  main
 #|-- growth
-#|process_   grown_  bytes_           since_  from_      to_
-#|      id    bytes   per_s  pattern      ns  bytes    bytes  where                         site
-#|       1  6.1 KiB  81 B/s  steady   12.5 s  100 B  6.2 KiB  Cache::reserve  cache.c:31       3
-#|       1    230 B   6 B/s  late      1m07s    0 B    230 B  Session::clone  session.c:88     2
-#|next: mtrace-query leaks growth.db --site ID
+#|process   growth    rate  pattern   since   from       to  where                         site
+#|      1  6.1 KiB  81 B/s  steady   12.5 s  100 B  6.2 KiB  Cache::reserve  cache.c:31       3
+#|      1    230 B   6 B/s  late      1m07s    0 B    230 B  Session::clone  session.c:88     2
+#|next: mtrace-query groups growth.db --site 3
 #|-- size-histogram
-#|process_  from_    to_                 leaked_  leaked_  temporary_  slack_
-#|      id  bytes  bytes  blocks  bytes   blocks    bytes      blocks   bytes
-#|       1    0 B    0 B       2    0 B        1      0 B           1    48 B
-#|       1   17 B   32 B       3   90 B        1     32 B           0     6 B
-#|       2    1 B   16 B       5   50 B        0      0 B           4    20 B
+#|process  from    to  blocks  bytes  leaked blocks  leaked  temporary blocks  rounding
+#|      1   0 B   0 B       2    0 B              1     0 B                 1      48 B
+#|      1  17 B  32 B       3   90 B              1    32 B                 0       6 B
+#|      2   1 B  16 B       5   50 B              0     0 B                 4      20 B
 # expect stderr
 #|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: births and ends of blocks are missing, so from the first of them on figures are neither exact nor bounds (meta: events.dropped.* has why)
 #|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: births and ends of blocks are missing, so from the first of them on figures are neither exact nor bounds (meta: events.dropped.* has why)

@@ -21,61 +21,59 @@ sqlite3 -csv run.db ".import --csv leaks.csv said" "
 complain mtrace-query threads run.db --stacks
 # expect stdout
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
-#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 300 B suppressed; 0 events dropped; 15 % of stacks complete
-#|  bytes  blocks  of its own  pattern           site  where
-#|  700 B       7        58 %  steady 525 B/min     2  Session::clone  session.c:88  2 stacks
-#|                                                     the others are freed in Sessio..  session.c:140
+#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|  bytes  blocks  never freed  pattern           site  where
+#|  700 B       7         58 %  steady 525 B/min     2  Session::clone  session.c:88  2 stacks
+#|                                                      the others are freed in Sessi..  session.c:140
 #|    stack 4, the one that leaks most:
 #|    operator new
 #|    Session::clone  session.c:88
 #|    main  main.c:10
 #|    _start
-#|3.9 KiB       1       100 %  once at 200 ms       3  Cache::reserve  cache.c:31
+#|3.9 KiB       1        100 %  once at 200 ms       3  Cache::reserve  cache.c:31
 #|    stack 6:
 #|    Cache::reserve  cache.c:31
 #|    main  main.c:10
 #|    _start
 #|and 2 more sites: -n 0
 #|next: mtrace-query leaks run.db --process 1 --site 2    # filter: --function-regex 'Session::clone'
-#|suppressed: 300 B in 1 block by leak:^setlocale$
+#|suppressed: 300 B in 1 block (leak:^setlocale$)
 #|run.db  server (process 2, pid 813), 20.0 s, exited with status 0
-#|leaked 100 B in 1 block of 1 site; 0 B suppressed; 0 events dropped; 100 % of stacks complete
-#|bytes  blocks  of its own  pattern        site  where
-#|100 B       1        20 %  once at 5.0 s     3  Cache::reserve  cache.c:31
-#|                                                the others are freed in Cache::reserve  cache.c:31
+#|leaked 100 B in 1 block of 1 site; 100 % of stacks complete
+#|bytes  blocks  never freed  pattern        site  where
+#|100 B       1         20 %  once at 5.0 s     3  Cache::reserve  cache.c:31
+#|                                                 the others are freed in Cache::reserve  cache.c:31
 #|    stack 6:
 #|    Cache::reserve  cache.c:31
 #|    main  main.c:10
 #|    _start
 #|next: mtrace-query leaks run.db --process 2 --site 3    # filter: --function-regex 'Cache::reserve'
 #|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: what was live then is not a leak
-#|leaked 0 B in 0 blocks of 0 sites; 0 B suppressed; 0 events dropped; 100 % of stacks complete
+#|leaked 0 B in 0 blocks of 0 sites; 100 % of stacks complete
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
-#|leaked 700 B in 7 blocks of 1 site; 0 B suppressed; 0 events dropped; 15 % of stacks complete
+#|leaked 700 B in 7 blocks of 1 site; 15 % of stacks complete
 #|run.db  server (process 2, pid 813), 20.0 s, exited with status 0
-#|leaked 0 B in 0 blocks of 0 sites; 0 B suppressed; 0 events dropped; 100 % of stacks complete
+#|leaked 0 B in 0 blocks of 0 sites; 100 % of stacks complete
 #|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: what was live then is not a leak
-#|leaked 0 B in 0 blocks of 0 sites; 0 B suppressed; 0 events dropped; 100 % of stacks complete
-#|                            share_
-#|process_  leaked_  leaked_     of_           backtrace_
-#|      id    bytes   blocks    site  pattern          id  where                         site
-#|       1    600 B        6    60 %  steady            4  Session::clone  session.c:88     2
+#|leaked 0 B in 0 blocks of 0 sites; 100 % of stacks complete
+#|process  leaked  leaked blocks  never freed  pattern  stack  where                         site
+#|      1   600 B              6         60 %  steady       4  Session::clone  session.c:88     2
 #|    operator new
 #|    Session::clone  session.c:88
 #|    main  main.c:10
 #|    _start
-#|       1    100 B        1    50 %  once              5  Session::clone  session.c:88     2
+#|      1   100 B              1         50 %  once         5  Session::clone  session.c:88     2
 #|    Session::clone  session.c:88
 #|    main  main.c:12
 #|    main  main.c:10
 #|    _start
-#|next: mtrace-query stack run.db ID
-#|process_id  peak_ns    bytes  blocks  share  function  source  line  module                      call_site_id  bytes_margin  blocks_margin  backtrace_id
-#|         1    1m00s  5.2 KiB      29   54 %  worker    -          -  /opt/server/lib/libwork.so             5             -              -             8
+#|next: mtrace-query stack run.db 4
+#|process  peak at    bytes  blocks  share  function  source  line  module                      site  bytes margin  blocks margin  stack
+#|      1    1m00s  5.2 KiB      29   54 %  worker    -          -  /opt/server/lib/libwork.so     5             -              -      8
 #|    worker
 #|    _start
 #|more rows: -n 0
-#|next: mtrace-query groups run.db --site ID
+#|next: mtrace-query groups run.db --site 5
 #|[
 #| {"process_id":1,"allocated_blocks":91,"allocated_bytes":9300,"turnover":1.73831775700935,"mean_lifetime_ns":88,"function":"worker","source":null,"line":null,"module":"/opt/server/lib/libwork.so","call_site_id":5,"allocated_blocks_margin":null,"allocated_bytes_margin":null,"backtrace_id":8,"stack":"worker < _start"}
 #|]

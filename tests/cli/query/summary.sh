@@ -22,7 +22,7 @@ mtrace-query run.db
 #|temporary   82 blocks, 74 % of all
 #|elided      10 blocks, all of them freed soon: in all totals, without rows; the peak may have been higher by what of them was live at a time (meta: elided.most_live_bytes)
 #|peak        9.8 KiB in 40 blocks at 1m00s
-#|recording   1,000 events of 2 threads, 0 dropped; 7 stacks, 15 % of allocations with a complete one
+#|recording   1,000 events of 2 threads; 7 stacks, 15 % of allocations with a complete one
 #|
 #|  bytes  blocks  allocated most often
 #|9.1 KiB      91  worker  libwork.so
@@ -42,7 +42,7 @@ mtrace-query run.db
 #|leaked      100 B in 1 block, of these 0 B suppressed
 #|temporary   4 blocks, 80 % of all
 #|peak        500 B in 5 blocks at 20.0 s
-#|recording   50 events of 1 thread, 0 dropped; 1 stack, 100 % of allocations with a complete one
+#|recording   50 events of 1 thread; 1 stack, 100 % of allocations with a complete one
 #|
 #|bytes  blocks  allocated most often
 #|500 B       5  Cache::reserve  cache.c:31
@@ -58,7 +58,7 @@ mtrace-query run.db
 #|leaked      0 B in 0 blocks, of these 0 B suppressed
 #|temporary   0 blocks, 0.0 % of all
 #|peak        64 B in 1 block at 40.5 s
-#|recording   4 events of 1 thread, 0 dropped; 1 stack, 100 % of allocations with a complete one
+#|recording   4 events of 1 thread; 1 stack, 100 % of allocations with a complete one
 #|
 #|bytes  blocks  allocated most often
 #| 64 B       1  main  main.c:10

@@ -57,7 +57,7 @@ ls
 #|           |█████████                                  ██████████                ██████████
 #|         0 +---------------------------------------------------------------------------------------
 #|            0 s                                                                              100 ms
-#|next: mtrace-query live rows.db --at TIME
+#|next: mtrace-query live rows.db --at peak
 #|1
 #|live: 5 areas, Cache::reserve  cache.c:31;main  main.c:10;Session::clone  session.c:88;worker  libwork.so;libwork.so;
 #|allocated: 0 areas, Cache::reserve  cache.c:31;main  main.c:10;Session::clone  session.c:88;worker  libwork.so;libwork.so;

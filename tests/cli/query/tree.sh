@@ -18,7 +18,7 @@ mtrace-query tree rows.db --measure allocated --size-min 200
 #|      500 B   4.7 %  |     |  operator new
 #|      100 B   0.9 %  |     `- (1 smaller)
 #|       30 B   0.3 %  `- (1 smaller)
-#|next: mtrace-query callees run.db FUNCTION
+#|next: mtrace-query callees run.db _start
 #|server (pid 812): leaked, 4.6 KiB in 13 blocks of 5 stacks; 300 B suppressed and omitted
 #|         10    77 %  |- _start
 #|         10    77 %  |  main
@@ -29,7 +29,7 @@ mtrace-query tree rows.db --measure allocated --size-min 200
 #|          1   7.7 %  |     Session::clone
 #|          3    23 %  `- ?
 #|          3    23 %     libwork.so
-#|next: mtrace-query callees run.db FUNCTION
+#|next: mtrace-query callees run.db main
 #|server (pid 812 and 2 more): live at the peak, 10.3 KiB in 46 blocks of 7 stacks
 #|    4.9 KiB    48 %  |- worker
 #|    4.9 KiB    48 %  |  _start
@@ -37,7 +37,7 @@ mtrace-query tree rows.db --measure allocated --size-min 200
 #|    4.4 KiB    43 %  |  main
 #|    4.4 KiB    43 %  |  _start
 #|     1014 B   9.6 %  `- (5 smaller)
-#|next: mtrace-query callers run.db FUNCTION
+#|next: mtrace-query callers run.db worker
 #|node_id,parent_node_id,depth,bytes,blocks,self_bytes,self_blocks,function,module
 #|0,,0,8000,80,0,0,all,
 #|1,0,1,8000,80,0,0,_start,/usr/lib/libc.so.6
@@ -56,11 +56,11 @@ mtrace-query tree rows.db --measure allocated --size-min 200
 #|      200 B    69 %     |  |  operator new
 #|       50 B    17 %     |  `- Cache::reserve
 #|       40 B    14 %     `- worker
-#|next: mtrace-query callees rows.db FUNCTION
+#|next: mtrace-query callees rows.db _start
 #|server (pid 812 and 1 more): allocated, 6.2 KiB in 4 blocks of 3 stacks; size_min 200
 #|    6.2 KiB   100 %  `- _start
 #|    6.2 KiB   100 %     main
 #|    4.9 KiB    78 %     |- Cache::reserve
 #|      400 B   6.2 %     `- Session::clone
 #|      400 B   6.2 %        operator new
-#|next: mtrace-query callees rows.db FUNCTION
+#|next: mtrace-query callees rows.db main

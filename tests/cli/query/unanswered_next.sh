@@ -11,12 +11,12 @@ for question in "summary rows" "timeline rows" "windows rows" "peak rows" "summa
 done
 # expect stdout
 #|next: mtrace-query leaks rows.db    # or peak, temporary, hot, fragmentation
-#|next: mtrace-query live rows.db --at TIME
-#|next: mtrace-query leaks rows.db --window ID
-#|next: mtrace-query groups rows.db --site ID
+#|next: mtrace-query live rows.db --at peak
+#|windows rows: nothing
+#|next: mtrace-query groups rows.db --site 3
 #|next: mtrace-query leaks slim.db    # or peak, temporary, hot, fragmentation
 #|timeline slim: nothing
 #|windows slim: nothing
-#|next: mtrace-query groups slim.db --site ID
+#|next: mtrace-query groups slim.db --site 3
 #|next: mtrace-query leaks sampled.db    # or peak, hot
-#|next: mtrace-query groups sampled.db --site ID
+#|next: mtrace-query groups sampled.db --site 3

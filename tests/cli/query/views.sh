@@ -1,7 +1,7 @@
 . "$CASES/../fixture.sh"
 mtrace-query views
 # expect stdout
-#|name                   kind   row_is
+#|name                   kind   row is
 #|allocations            view   one row per heap block from allocation to free; if 'aggregate' of me..
 #|by_function            view   one row per function: what it allocates itself, and together with ev..
 #|by_group               view   one row per group to which the program charged memory; empty if it h..

@@ -12,16 +12,16 @@ mtrace-query leaks --window 4 run.db || echo status $?
 mtrace-query leaks run.db --process 1 | grep -o '700 B.*/min'
 # expect stdout
 #|all
-#|process_  window_  start_          started_  ended_  allocated_  allocated_  leaked_  leaked_
-#|      id       id      ns  end_ns  by        by           bytes      blocks    bytes   blocks
-#|       1        1  10.0 s  20.0 s  control   time       9.8 KiB         100  4.9 KiB       10
-#|       1        2   1m10s       -  size      end        4.5 KiB          11     50 B        4
-#|       2        3  10.0 s       -  start     end            1 B           1      0 B        0
-#|next: mtrace-query leaks run.db --window ID
+#|                                 started  ended             allocated           leaked
+#|process  window   start     end  by       by     allocated     blocks   leaked  blocks
+#|      1       1  10.0 s  20.0 s  control  time     9.8 KiB        100  4.9 KiB      10
+#|      1       2   1m10s       -  size     end      4.5 KiB         11     50 B       4
+#|      2       3  10.0 s       -  start    end          1 B          1      0 B       0
+#|next: mtrace-query hot run.db --window 1
 #|recorded    40.0 s in 2 windows, 40 % of its time
 #|recorded    0 s in 0 windows, 0.0 % of its time
 #|status 2
-#|700 B       7        58 %  steady 1.4 KiB/min
+#|700 B       7         58 %  steady 1.4 KiB/min
 # expect stderr
 #|mtrace-query: --window: '4' is none of 1, 2, 3
 #|Try 'mtrace-query --help'.

@@ -22,7 +22,7 @@ for name in plain run; do
     sed -n 's/.*, \([0-9,]*\) events.*/\1/p' $name.txt >$name.said
 done
 cmp plain.said run.said && echo "as many events are said"
-elided=$(sed -n 's/.* events, \([0-9,]*\) blocks elided, .*/\1/p' run.txt)
+elided=$(sed -n 's/.* events, \([0-9,]*\) blocks elided.*/\1/p' run.txt)
 mtrace-query summary run.db | sed -n "s/^elided      $elided blocks/as many elided as was said/p"
 # expect stdout
 #|as many allocations and events

@@ -59,16 +59,16 @@ complain mtrace-query plain.db leaks --format csv >leaks.csv
 #|status 0, lines on stderr 1
 # expect stderr glob
 #|mtrace-record: blocks of jemalloc inside '*/program' are not recorded (some of its functions*): build it with the system's allocator (Rust: *
-#|mtrace-record: run.dat: * 0 dropped; next: mtrace-query run.dat
+#|mtrace-record: run.dat: *; next: mtrace-query run.dat
 #|mtrace-import: note: blocks of jemalloc inside '*/program' are not recorded (some of its functions*)
 #|run.db: *
 #|mtrace-query: note: blocks of jemalloc inside '*/program' are not recorded (some of its functions*): no figure has them in it
 #|mtrace-query: note: blocks of jemalloc inside '*/program' are not recorded (some of its functions*): no figure has them in it
 #|mtrace-record: blocks of jemalloc inside '*/program' are not recorded (some of its functions*): build it with the system's allocator (Rust: *
-#|mtrace-record: all.dat and 3 logs of child processes: * 0 dropped; next: mtrace-query all.dat
+#|mtrace-record: all.dat and 3 logs of child processes: *; next: mtrace-query all.dat
 #|mtrace-import: note: blocks of jemalloc inside '*/program' are not recorded (*), nor those of other processes *
 #|all.db: *
 #|mtrace-query: note: blocks of jemalloc inside '*/program' and inside 1 other executable are not recorded (*): *
 #|mtrace-query: note: blocks of jemalloc inside '*/program' and inside 1 other executable are not recorded (*): *
-#|mtrace-record: plain.dat: * 0 dropped; next: mtrace-query plain.dat
+#|mtrace-record: plain.dat: *; next: mtrace-query plain.dat
 #|plain.db: *

@@ -35,4 +35,4 @@ complain mtrace-record --follow-children -o followed.dat -- ./program
 #|status 0, lines on stderr 1
 # expect stderr glob
 #|mtrace-record: run.dat: *; it started 1 process that is not recorded: --follow-children records that, too; next: mtrace-query run.dat
-#|mtrace-record: followed.dat and 1 log of child processes: * dropped; next: mtrace-query followed.dat
+#|mtrace-record: followed.dat and 1 log of child processes: *; next: mtrace-query followed.dat

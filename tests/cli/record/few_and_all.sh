@@ -7,6 +7,6 @@ complain mtrace-record --sample-bytes 1MiB --cull-temporary 10 --attach $$
 #|status 2, lines on stderr 2
 # expect stderr
 #|mtrace-record: --cull-temporary counts all blocks, and --sample-bytes (or MTRACE_SAMPLE_BYTES) records few
-#|Try `mtrace-record --help' or `mtrace-record --usage' for more information.
+#|Try 'mtrace-record --help' or 'mtrace-record --usage' for more information.
 #|mtrace-record: --cull-temporary counts all blocks, and --sample-bytes (or MTRACE_SAMPLE_BYTES) records few
-#|Try `mtrace-record --help' or `mtrace-record --usage' for more information.
+#|Try 'mtrace-record --help' or 'mtrace-record --usage' for more information.

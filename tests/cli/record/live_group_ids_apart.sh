@@ -73,7 +73,7 @@ EOC
 api=$(dirname "$(dirname "$CASES")")
 gcc -O0 -fno-builtin -w -I"${api%/tests*}/include" -o program program.c
 mtrace-record -q --follow-children --report-signal USR1 -o run.dat -- ./program | sed 's/^[0-9]*,\([0-9]*\),.*,\([0-9]*,[a-z-]*\),,,,$/\1,\2/; /^process_id/d'
-sed '1,/^== by-group/d' run.dat.report.1.txt | awk '$(NF - 5) > 1 { print $1, $(NF - 5), $(NF - 4) }'
+sed '1,/^== by-group/d' run.dat.report.1.txt | awk '/^ *[0-9]/ && $(NF - 5) > 1 { print $1, $(NF - 5), $(NF - 4) }'
 mtrace-import --no-symbols run.dat run.db 2>/dev/null
 mtrace-query sql "SELECT process_id, group_id, name, allocated_bytes FROM group_totals JOIN allocation_groups USING (group_id) WHERE group_id > 1 AND allocated_bytes ORDER BY 1, 2" --csv run.db
 mtrace-import --no-symbols --only "$(ls run.dat.*.0)" child.db 2>/dev/null
@@ -90,7 +90,6 @@ mtrace-query sql "SELECT group_id, name, allocated_bytes FROM group_totals JOIN 
 #|the program knows child-d as 5
 #|103,5,child-d
 #|code 0
-#|process_id group_id name
 #|1 3 parent-a
 #|2 4 child-c
 #|2 5 child-b

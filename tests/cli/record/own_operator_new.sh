@@ -27,7 +27,7 @@ mtrace-query nothrow.db sql 'SELECT count(*) AS blocks, sum(is_leaked) AS leaked
 #|blocks  leaked
 #|     2       0
 # expect stderr glob
-#|mtrace-record: linked.dat: *, * events, 0 dropped; next: mtrace-query linked.dat
-#|mtrace-record: without.dat: *, * events, 0 dropped; blocks of operator new are missing: its allocator has one of its own; set MTRACE_LIBRARY to the path of libmtrace-new.so; next: mtrace-query without.dat
-#|mtrace-record: plain.dat: *, * events, 0 dropped; next: mtrace-query plain.dat
-#|mtrace-record: nothrow.dat: *, * events, 0 dropped; next: mtrace-query nothrow.dat
+#|mtrace-record: linked.dat: *, * events; next: mtrace-query linked.dat
+#|mtrace-record: without.dat: *, * events; blocks of operator new are missing: its allocator has one of its own; set MTRACE_LIBRARY to the path of libmtrace-new.so; next: mtrace-query without.dat
+#|mtrace-record: plain.dat: *, * events; next: mtrace-query plain.dat
+#|mtrace-record: nothrow.dat: *, * events; next: mtrace-query nothrow.dat

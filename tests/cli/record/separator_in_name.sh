@@ -28,9 +28,9 @@ rm -f good.dat
 # expect stderr glob
 #|mtrace-record: the name of the log is empty, too long, or has a line break or a unit separator (0x1f)
 #|mtrace-record: --log-file: the name has a line break or a unit separator (0x1f)
-#|Try `mtrace-record --help' or `mtrace-record --usage' for more information.
+#|Try 'mtrace-record --help' or 'mtrace-record --usage' for more information.
 #|mtrace-record: the name of the log is empty, too long, or has a line break or a unit separator (0x1f)
 #|mtrace-record: --log-file: the name has a line break or a unit separator (0x1f)
-#|Try `mtrace-record --help' or `mtrace-record --usage' for more information.
+#|Try 'mtrace-record --help' or 'mtrace-record --usage' for more information.
 #|mtrace-record: the working directory has a line break or a unit separator (0x1f) in its name; give a whole path with -o
-#|mtrace-record: SCRATCH/good.dat: * events, 0 dropped; next: mtrace-query SCRATCH/good.dat
+#|mtrace-record: SCRATCH/good.dat: * events; next: mtrace-query SCRATCH/good.dat

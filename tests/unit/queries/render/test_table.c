@@ -99,6 +99,50 @@ static void control_characters_are_replaced(void **state)
     assert_printed(&table, 0, "leaked_bytes  where\n       ?[31m  a?b?\n");
 }
 
+/* Constants go first, then the least rank, then the rightmost column; the place is not cut. */
+static void narrow_tables_omit_columns_by_rank(void **state)
+{
+    static const char *const cells[] = {"3.0 s", "12 B", "1", "main  main.c:1",  "7",
+                                        "3.0 s", "3 B",  "2", "other  main.c:9", "8"};
+    struct table table;
+
+    (void)state;
+    table_init(&table);
+    table_add_column(&table, "peak at", true);
+    table_rank(&table, 0, TABLE_RANK_BYTES);
+    table_add_column(&table, "bytes", true);
+    table_add_column(&table, "blocks", true);
+    table_rank(&table, 2, TABLE_RANK_NUMBER);
+    table_add_column(&table, "where", false);
+    table_add_column(&table, "site", true);
+    table_rank(&table, 4, TABLE_RANK_ID);
+    for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
+        table_add_cell(&table, cells[i]);
+    assert_printed(&table, 31,
+                   "bytes  blocks  where\n 12 B       1  main  main.c:1\n"
+                   "  3 B       2  other  main.c:9\n2 more columns: --wide\n");
+}
+
+static void files_of_one_name_have_folders(void **state)
+{
+    static const char *const files[][2] = {{"f  util.c:1", "/src/a/x/util.c"},
+                                           {"util.c  util.c:2", "/src/b/x/util.c"},
+                                           {"g  util.c:3", "/src/a/x/util.c"},
+                                           {"h  main.c:4", "/src/main.c"}};
+    struct table table;
+
+    (void)state;
+    table_init(&table);
+    table_add_column(&table, "where", false);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        table_add_cell(&table, files[i][0]);
+        table_name_file(&table, files[i][1]);
+    }
+    assert_printed(&table, 0,
+                   "where\nf  a/x/util.c:1\nutil.c  b/x/util.c:2\ng  a/x/util.c:3\n"
+                   "h  main.c:4\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +151,8 @@ int main(void)
         cmocka_unit_test(headings_break_before_cells_are_cut),
         cmocka_unit_test(a_character_is_one_column),
         cmocka_unit_test(control_characters_are_replaced),
+        cmocka_unit_test(narrow_tables_omit_columns_by_rank),
+        cmocka_unit_test(files_of_one_name_have_folders),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/cli/query_help.h"
+
+#include "queries/api/queries.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LINE_WIDTH = 80,
+    COMMAND_WIDTH = 18, /* of the column of names */
+    OPTION_WIDTH = 26,
+    NAME_BYTES = 128
+};
+
+const struct query_option query_own_options[] = {
+    {"output", 'o', "FILE", "write there instead of to stdout"},
+    {"force", 'f', NULL, "overwrite FILE"},
+    {"json", 0, NULL, "the same as --format json"},
+    {"csv", 0, NULL, "the same as --format csv"},
+    {"about", 0, "FILE",
+     "the database, and no other name is of a file: for questions of those you trust less"},
+    {"await", 0, NULL, NULL}, /* lib/logfile/left_out.h */
+    {"help", 'h', NULL, "print the help that fits one screen, or that of the command"},
+    {"usage", 0, NULL, "print the first line of the help"},
+    {"version", 'V', NULL, "print the version"},
+    {NULL, 0, NULL, NULL},
+};
+
+int query_option_letter(const char *name)
+{
+    return strcmp(name, "count") == 0 ? 'n' : strcmp(name, "wide") == 0 ? 'w' : 0;
+}
+
+/* ---- text in columns ---- */
+
+/* Prints words from this column on, in lines that are not too long. `at` is the column now. */
+static void print_wrapped(const char *text, size_t at, size_t column)
+{
+    if (at + 2 > column) {
+        (void)putchar('\n');
+        at = 0;
+    }
+    for (bool is_first = true; *text; is_first = false) {
+        size_t length = strcspn(text, " ");
+        size_t blanks = at < column ? column - at : !is_first;
+
+        if (!is_first && at + blanks + length > LINE_WIDTH) {
+            (void)putchar('\n');
+            at = 0;
+            blanks = column;
+        }
+        (void)printf("%*s%.*s", (int)blanks, "", (int)length, text);
+        at += blanks + length;
+        text += length;
+        text += strspn(text, " ");
+    }
+    (void)putchar('\n');
+}
+
+/* ---- commands ---- */
+
+static void format_name(const struct command *command, char *text, size_t size)
+{
+    (void)snprintf(text, size, "%s%s%s", command->name, command->argument ? " " : "",
+                   command->argument ? command->argument : "");
+}
+
+static void print_command(const struct command *command, const char *help, const char *how)
+{
+    char name[NAME_BYTES];
+    char text[4 * NAME_BYTES];
+
+    format_name(command, name, sizeof(name));
+    (void)snprintf(text, sizeof(text), "%s%s", help, how ? how : "");
+    print_wrapped(text, (size_t)printf("  %s", name), COMMAND_WIDTH);
+}
+
+static const char *const topics[] = {
+    [COMMAND_TOPIC_STACKS] = "stacks", [COMMAND_TOPIC_BLOCKS] = "blocks",
+    [COMMAND_TOPIC_HEAPS] = "heaps",   [COMMAND_TOPIC_PROCESS] = "process",
+    [COMMAND_TOPIC_API] = "mtrace.h",  [COMMAND_TOPIC_OTHER] = "other",
+};
+
+enum {
+    N_TOPICS = sizeof(topics) / sizeof(topics[0])
+};
+
+static bool is_of(const struct command *command, int topic)
+{
+    return !command->start && (int)command->topic == topic;
+}
+
+static const char start_title[] = "Start here";
+
+static void print_commands(void)
+{
+    (void)puts(start_title);
+    for (const struct command *command = queries_commands; command->name; command++) {
+        if (command->start)
+            print_command(command, command->help, command->how);
+    }
+    for (int i = 1; i <= N_TOPICS; i++) { /* the others last */
+        (void)printf("\n%s\n", topics[i % N_TOPICS]);
+        for (const struct command *command = queries_commands; command->name; command++) {
+            if (is_of(command, i % N_TOPICS))
+                print_command(command, command->help, command->how);
+        }
+    }
+}
+
+/* The names of a topic in one or more lines. */
+static void print_names(int topic)
+{
+    char text[1024] = "";
+
+    for (const struct command *command = queries_commands; command->name; command++) {
+        size_t used = strlen(text);
+
+        if (is_of(command, topic))
+            (void)snprintf(text + used, sizeof(text) - used, "%s%s", used ? " " : "",
+                           command->name);
+    }
+    print_wrapped(text, (size_t)printf("  %s", topics[topic]), COMMAND_WIDTH);
+}
+
+static const char usage[] = "Usage: mtrace-query [COMMAND] run.db [FILTER...] [OPTION...]\n";
+
+void query_help_print_start(void)
+{
+    (void)printf("%s\n%s\n", usage, start_title);
+    for (const struct command *command = queries_commands; command->name; command++) {
+        if (command->start)
+            print_command(command, command->start, NULL);
+    }
+    (void)puts("\nMore commands       mtrace-query help commands");
+    for (int i = 1; i <= N_TOPICS; i++)
+        print_names(i % N_TOPICS);
+    (void)puts("\nCommon filters      mtrace-query help filters\n"
+               "  --from 10s --to 20s   --size-min 4KiB   --function-regex parse   --at 50%\n"
+               "\nCommon options      mtrace-query help options\n"
+               "  -n N rows  -w wide  --stacks  --json  --csv  -o FILE  -f overwrite  --fail-if\n"
+               "\nOne command         mtrace-query help COMMAND");
+}
+
+static const char *filters_of(const struct command *command)
+{
+    switch (command->filters) {
+    case COMMAND_FILTERS_STACKS:
+        return "of stacks and groups";
+    case COMMAND_FILTERS_ALL:
+    case COMMAND_FILTERS_ROWS:
+        return "all";
+    default:
+        return "none";
+    }
+}
+
+/* {call_site_id} is printed as ID, {address} as ADDRESS. */
+static void print_next(const struct command *command)
+{
+    (void)printf("Next:    mtrace-query %s run.db%s", command->next,
+                 *command->next_tail ? " " : "");
+    for (const char *at = command->next_tail; *at; at++) {
+        const char *end = *at == '{' ? strchr(at, '}') : NULL;
+
+        if (!end) {
+            (void)putchar(*at);
+            continue;
+        }
+        if (strncmp(end - 3, "_id", 3) == 0)
+            at = end - 3;
+        while (++at < end)
+            (void)putchar(toupper((unsigned char)*at));
+    }
+    (void)putchar('\n');
+}
+
+void query_help_print_command(const struct command *command)
+{
+    (void)printf("Usage: mtrace-query %s%s%s%s%s [OPTION...]\n%s%s\n\n", command->name,
+                 command->needs_database ? " run.db" : "", command->argument ? " " : "",
+                 command->argument ? command->argument : "",
+                 command->is_argument_optional ? " (or without)" : "", command->help,
+                 command->how ? command->how : "");
+    (void)printf("Filters: %s%s\n", filters_of(command),
+                 command->has_instant ? ", and --at TIME" : "");
+    if (command->has_measure)
+        (void)puts(
+            "Weights: --measure peak|leaked|allocated|freed|temporary|live, --by bytes|blocks");
+    if (command->has_tree)
+        (void)puts("Trees:   --bottom-up, --min-share N%");
+    if (command->view && *command->view != '_')
+        (void)printf("Columns: mtrace-query describe %s\n", command->view);
+    if (command->next)
+        print_next(command);
+    (void)puts("All filters and options: mtrace-query help filters, mtrace-query help options");
+}
+
+/* ---- options ---- */
+
+static void print_dashed(const char *name)
+{
+    for (; *name; name++)
+        (void)putchar(*name == '_' ? '-' : *name);
+}
+
+/* "  -n, --count=N" and its help. */
+static void print_option(const char *name, const char *alias, int letter, const char *value,
+                         const char *help)
+{
+    size_t at = (size_t)printf("  ") + strlen(name) + 2;
+
+    if (letter)
+        at += (size_t)printf("-%c, ", letter);
+    (void)fputs("--", stdout);
+    print_dashed(name);
+    if (value)
+        at += (size_t)printf("=%s", value);
+    if (alias) {
+        at += (size_t)printf(", --");
+        at += strlen(alias);
+        print_dashed(alias);
+    }
+    print_wrapped(help, at, OPTION_WIDTH);
+}
+
+static void print_parameters(enum queries_group group)
+{
+    struct queries_parameter parameter;
+
+    for (size_t i = 0; queries_parameter_at(i, &parameter); i++) {
+        if (parameter.group == group)
+            print_option(parameter.name, parameter.alias, query_option_letter(parameter.name),
+                         parameter.value, parameter.help);
+    }
+}
+
+static void print_filters(void)
+{
+    (void)puts(
+        "Filters restrict a report to some blocks. Each can also be written as name=value.\n"
+        "TIME: seconds, 4m12s, 100ms, N% of the run, peak or end; SIZE: bytes, 4KiB, 1MiB\n");
+    print_parameters(QUERIES_FILTER);
+}
+
+static void print_options(void)
+{
+    static const struct {
+        enum queries_group group;
+        const char *title;
+    } groups[] = {{QUERIES_WHOSE, "Which process or call site"},
+                  {QUERIES_ROWS, "\nWhich rows"},
+                  {QUERIES_GATE, "\nTests and suppressions"},
+                  {QUERIES_LOOK, "\nOutput"}};
+
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        (void)puts(groups[i].title);
+        print_parameters(groups[i].group);
+    }
+    for (const struct query_option *option = query_own_options; option->name; option++) {
+        if (option->help)
+            print_option(option->name, NULL, option->letter, option->value, option->help);
+    }
+    (void)puts(
+        "\nTimes, sizes and shares in tables are rounded; json and csv are exact.\n"
+        "Exit status: 0 answered, 1 failed, 2 wrong usage, 3 --fail-if found rows;\n"
+        "of --about: 4 the database lacks the data, 6 it lacks the rows, 7 it took too long.\n"
+        "A long table on a terminal is shown by $PAGER. NO_COLOR=1 switches colours off.");
+}
+
+int query_help_print_topic(const char *topic)
+{
+    if (strcmp(topic, "commands") == 0)
+        print_commands();
+    else if (strcmp(topic, "filters") == 0)
+        print_filters();
+    else if (strcmp(topic, "options") == 0)
+        print_options();
+    else if (strcmp(topic, "usage") == 0)
+        (void)fputs(usage, stdout);
+    else
+        return -1;
+    return 0;
+}

@@ -1,0 +1,66 @@
+# The first screen fits one; lists of commands, filters and options, and the help of one command, in every order.
+. "$CASES/../lib.sh"
+mtrace-query --help
+mtrace-query --help | awk 'length > 80 || NR > 40'
+for words in help -h '-?' 'run.db --help'; do
+    cmp <(mtrace-query $words) <(mtrace-query --help)
+done
+cmp <(mtrace-query leaks --help) <(mtrace-query help leaks)
+mtrace-query help leaks
+mtrace-query help commands | sed -n 1,3p
+mtrace-query help filters | sed -n 4,5p
+mtrace-query help options | sed -n 1,3p
+mtrace-query --usage
+complain mtrace-query help filtres
+# expect stdout
+#|Usage: mtrace-query [COMMAND] run.db [FILTER...] [OPTION...]
+#|
+#|Start here
+#|  summary         what to look at first (also without a command)
+#|  leaks           blocks that were never freed, by call site
+#|  temporary       blocks freed right after they were allocated
+#|  peak            call sites that held the memory when it was highest
+#|  growth          call sites whose live bytes keep rising
+#|  fragmentation   why the process is larger than its live blocks
+#|  flamegraph      the call tree as a picture: -o heap.svg
+#|  report          everything on one HTML page: -o report.html
+#|  diff B.db       what changed between two recordings
+#|  sql STATEMENT   your own question: sql run.db 'SELECT ...'
+#|
+#|More commands       mtrace-query help commands
+#|  stacks          leaks-by-stack live hot groups by-function by-module tree
+#|                  callers callees lines unwind-quality stack
+#|  blocks          allocations block range reallocs errors realloc-chains
+#|                  size-histogram lifetime-histogram
+#|  heaps           pinning holes heap-map mmaps mallopts
+#|  process         windows processes flows threads timeline allocation-failures
+#|  mtrace.h        by-group by-tag by-pool objects unclaimed claimed-twice
+#|                  spare-capacity object-growth phases
+#|  other           export views describe
+#|
+#|Common filters      mtrace-query help filters
+#|  --from 10s --to 20s   --size-min 4KiB   --function-regex parse   --at 50%
+#|
+#|Common options      mtrace-query help options
+#|  -n N rows  -w wide  --stacks  --json  --csv  -o FILE  -f overwrite  --fail-if
+#|
+#|One command         mtrace-query help COMMAND
+#|Usage: mtrace-query leaks run.db [OPTION...]
+#|call sites whose blocks were never freed
+#|
+#|Filters: all
+#|Columns: mtrace-query describe leaks
+#|All filters and options: mtrace-query help filters, mtrace-query help options
+#|Start here
+#|  summary         the one screen to look at first (the default)
+#|  leaks           call sites whose blocks were never freed
+#|  --from=TIME             allocated at this time or later
+#|  --to=TIME               allocated at this time or earlier; of export: the
+#|Which process or call site
+#|  --process=ID            only this process
+#|  --site=ID               only this call site
+#|Usage: mtrace-query [COMMAND] run.db [FILTER...] [OPTION...]
+#|status 2, lines on stderr 2
+# expect stderr
+#|mtrace-query: unknown command 'filtres'; commands: summary, leaks, leaks-by-stack, temporary, peak, live, hot, groups, allocations, block, growth, range, reallocs, fragmentation, pinning, holes, heap-map, by-function, by-module, by-group, by-tag, by-pool, objects, unclaimed, claimed-twice, spare-capacity, object-growth, phases, windows, tree, flamegraph, report, callers, callees, lines, diff, processes, flows, threads, timeline, mmaps, mallopts, allocation-failures, errors, realloc-chains, size-histogram, lifetime-histogram, unwind-quality, stack, export, sql, views, describe
+#|Try 'mtrace-query --help'.
