@@ -157,7 +157,7 @@ static void interrupt(void *context)
 /* Asks a function of ours; for a command, reads only the filter, which needs the times. */
 static int answer_open(struct bytehound *self, struct bytehound_filter *filter, struct error *err)
 {
-    struct watched watched = request_watched(self->exchange, interrupt, self);
+    struct watched watched = query_watchdog_entry(self->exchange, interrupt, self);
     int rc;
 
     if (!query_watchdog_begin(self->place->watch, &watched))
