@@ -6,7 +6,6 @@
 #include "lib/sqlite/database_file.h"
 #include "lib/sqlite/embedded_sql.h"
 
-#include <ctype.h>
 #include <string.h>
 
 enum {
@@ -219,53 +218,12 @@ int database_guard_add_sum(struct sqlite3 *db, struct error *err)
 
 /* ---- definitions ---- */
 
-/* Skips blanks and comments. Called for every character of the schema, so it uses no functions for
- * which a sanitizer searches the end of the text each time. */
-static const char *skip_blanks(const char *at)
-{
-    for (;; at++) {
-        if (at[0] == '-' && at[1] == '-') {
-            while (at[1] && at[1] != '\n')
-                at++;
-        } else if (*at != ' ' && *at != '\t' && *at != '\r' && *at != '\n') {
-            return at;
-        }
-    }
-}
-
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-/* The next character of a definition: white space between two words is one blank, between others
- * nothing. */
-static char next_letter(const char **at, char last)
-{
-    const char *behind = skip_blanks(*at);
-    bool is_between_words = behind != *at && is_word(last) && is_word(*behind);
-
-    *at = behind;
-    if (is_between_words && last != ' ')
-        return ' ';
-    *at += *behind != '\0';
-    return *behind;
-}
-
-/* `known` ends at its semicolon. */
+/* SQLite stores the text of a definition as it was executed. `known` ends at its semicolon. */
 static bool is_same_definition(const char *known, const char *found)
 {
-    char last = ' ';
+    size_t length = strlen(found);
 
-    while (last) {
-        char letter = next_letter(&known, last);
-        char other = next_letter(&found, last);
-
-        if (letter != other)
-            return letter == ';' && other == '\0';
-        last = letter;
-    }
-    return true;
+    return strncmp(known, found, length) == 0 && known[length] == ';';
 }
 
 static const char create_table[] = "\nCREATE TABLE ";

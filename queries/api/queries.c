@@ -186,6 +186,11 @@ static void hide_path(const struct query_options *options, struct error *err)
     }
 }
 
+int64_t queries_time_limit_ns(const struct queries *question)
+{
+    return question->options.time_limit_ns;
+}
+
 void queries_interrupt(struct queries *question)
 {
     question->stop.is_wanted = true;

@@ -24,6 +24,7 @@
 #include "queries/api/queries_parameters.h"
 #include "queries/core/command.h"
 
+#include <stdint.h>
 #include <stdio.h>
 
 struct error;
@@ -71,6 +72,9 @@ int queries_check(const struct queries *question, struct error *err);
 /* The tables that the query needs, as far as they are known without the database. Call
  * queries_check before. */
 enum left_out_needs queries_needs(const struct queries *question);
+
+/* The parameter time_limit; 0: none. */
+int64_t queries_time_limit_ns(const struct queries *question);
 
 /* Stops the current or the next run with ERROR_INTERRUPTED, like the parameter time_limit. */
 void queries_interrupt(struct queries *question);

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static struct queries *question; /* global for the signal handler */
@@ -44,6 +45,29 @@ static void watch_signals(void)
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             (void)sigaction(numbers[i], &action, NULL);
     }
+}
+
+static void end_late(int number)
+{
+    static const char message[] =
+        "mtrace-query: this took longer than the time limit allows; narrow the question\n";
+
+    (void)number;
+    (void)!write(STDERR_FILENO, message, sizeof(message) - 1);
+    _exit(is_about_one_file ? ERROR_EXIT_LATE : EXIT_FAILURE);
+}
+
+/* SQLite checks the time limit neither inside a function nor while it prepares a statement: one
+ * second later the process ends. */
+static void watch_time(void)
+{
+    const struct sigaction action = {.sa_handler = end_late};
+    int64_t limit_us = queries_time_limit_ns(question) / 1000;
+    const struct itimerval timer = {
+        .it_value = {.tv_sec = limit_us / 1000000 + 1, .tv_usec = limit_us % 1000000}};
+
+    if (limit_us > 0 && sigaction(SIGALRM, &action, NULL) == 0)
+        (void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
 static int terminal_width(int fd)
@@ -176,6 +200,7 @@ static int run(int argc, char **argv, struct error *err)
     if (rc == 0 && line.names.database)
         rc = set_database(line.names.database, err);
     watch_signals();
+    watch_time();
     return rc == 0 ? ask(&line, err) : rc;
 }
 

@@ -6,7 +6,6 @@
 #include "lib/sqlite/database_file.h"
 #include "lib/sqlite/database_guard.h"
 #include "lib/sqlite/database_views.h"
-#include "lib/sqlite/sql_budget.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -39,7 +38,6 @@ static int check_file(const char *path, struct error *err)
 
 static int open_handle(struct rundb *database, const char *path, int flags, struct error *err)
 {
-    sql_budget_install();
     database->path = path;
     /* One thread uses the connection: locks are not needed. */
     if (sqlite3_open_v2(path, &database->handle, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
@@ -332,38 +330,16 @@ int rundb_run(struct rundb *database, const char *sql, struct error *err)
     return rc;
 }
 
-/* SQLite's result code of the preparation; *ret_end: the reason if memory ran out. */
-static int prepare_bounded(const struct rundb *database, const char *sql,
-                           struct sqlite3_stmt **ret_stmt, const char **ret_tail,
-                           enum sql_budget_end *ret_end)
-{
-    int code;
-
-    sql_budget_begin_preparing(database->guard.stop);
-    code = sqlite3_prepare_v2(database->handle, sql, -1, ret_stmt, ret_tail);
-    *ret_end = sql_budget_end_preparing();
-    return code;
-}
-
 int rundb_prepare(const struct rundb *database, const char *sql, struct sqlite3_stmt **ret_stmt,
                   struct error *err)
 {
     const char *tail = NULL;
-    enum sql_budget_end end;
     int rc = load_needed(database, sql, err);
 
     *ret_stmt = NULL;
     if (rc != 0)
         return rc;
-    if (prepare_bounded(database, sql, ret_stmt, &tail, &end) != SQLITE_OK) {
-        if (end == SQL_BUDGET_STOPPED)
-            return database_guard_stopped(&database->guard, database->path, "reading", err);
-        if (end == SQL_BUDGET_EXCEEDED)
-            return error_set(err, ERROR_USAGE,
-                             "the statement is too large: SQLite would need more than %d MiB to "
-                             "read it; a table expression or view is copied for each place that "
-                             "names it",
-                             SQL_BUDGET_PREPARE_BYTES >> 20);
+    if (sqlite3_prepare_v2(database->handle, sql, -1, ret_stmt, &tail) != SQLITE_OK) {
         if (database->left_out)
             return rundb_error(database, "reading", err);
         if (sqlite3_errcode(database->handle) == SQLITE_AUTH)

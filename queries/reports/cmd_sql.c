@@ -3,9 +3,7 @@
  * (database.h). */
 #include "lib/base/error.h"
 #include "queries/core/query.h"
-#include "queries/reports/linear_trim.h"
 #include "queries/reports/reports.h"
-#include "queries/reports/timely_functions.h"
 
 #include <sqlite3.h>
 #include <string.h>
@@ -30,22 +28,20 @@ enum {
     INSTRUCTIONS = 11000 /* SQLite doubles this array, up to 10,752; our largest report has 2,000 */
 };
 
-/* A statement is stopped only where it loops, so one row must not take long: limit the cost of a
- * function and their number per row. The functions also check for a stop without a time limit. */
+/* SQLite looks for a stop only where a statement loops: limits the cost of one row. Functions may
+ * still take seconds (trim with a large set), so who runs a stranger's statement bounds a process. */
 static int bound_values(const struct query *query, struct error *err)
 {
     struct sqlite3 *db = query->database.handle;
-    int rc = linear_trim_put(db, err);
 
-    if (rc == 0 && query->stop && query->stop->until_ns != 0) {
-        if (strlen(query->options->arguments[0]) > STATEMENT_BYTES)
-            return error_set(err, ERROR_USAGE, "the statement has more than %d bytes",
-                             STATEMENT_BYTES);
-        (void)sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_BYTES);
-        (void)sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, PATTERN_BYTES);
-        (void)sqlite3_limit(db, SQLITE_LIMIT_VDBE_OP, INSTRUCTIONS);
-    }
-    return rc == 0 ? timely_functions_put(db, query->stop, err) : rc;
+    if (!query->stop || query->stop->until_ns == 0)
+        return 0;
+    if (strlen(query->options->arguments[0]) > STATEMENT_BYTES)
+        return error_set(err, ERROR_USAGE, "the statement has more than %d bytes", STATEMENT_BYTES);
+    (void)sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_BYTES);
+    (void)sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, PATTERN_BYTES);
+    (void)sqlite3_limit(db, SQLITE_LIMIT_VDBE_OP, INSTRUCTIONS);
+    return 0;
 }
 
 static int fail_long(const struct query *query, struct error *err)

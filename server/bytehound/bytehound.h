@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bytehound: the REST interface of bytehound's server, so that existing scripts keep working.
+ * bytehound: the REST interface that the README of bytehound's server documents, and its timelines,
+ * so that existing scripts keep working.
  *
- * GET /list and /data/ID/…, with the parameters and field names of bytehound 0.11. docs/rest.md
- * lists the answers that differ because bytehound's is wrong or mtrace does not record the data.
- * Answers come from statements over the tables and filters of our own reports.
+ * GET /list and /data/ID/…, with bytehound's parameters and field names. docs/rest.md lists the
+ * answers that differ because bytehound's is wrong or mtrace does not record the data. Answers come
+ * from statements over the tables and filters of our own reports, or from our commands.
  *
  * Errors: 400 for a parameter that bytehound ignores or crashes on, 404 for a missing object.
  */

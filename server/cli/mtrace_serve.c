@@ -3,12 +3,12 @@
 #include "lib/base/error.h"
 #include "lib/base/option_value.h"
 #include "lib/base/units.h"
-#include "lib/sqlite/sql_budget.h"
 #include "queries/api/import_first.h"
 #include "server/cli/routes.h"
 #include "server/core/query_watchdog.h"
 #include "server/core/recordings.h"
 #include "server/core/request.h"
+#include "server/core/statement.h"
 #include "server/http/http_server.h"
 
 #include <argp.h>
@@ -247,14 +247,17 @@ static int serve(struct arguments *arguments, struct error *err)
 int main(int argc, char **argv)
 {
     struct recordings recordings = {0};
-    struct arguments arguments = {
-        .place = {.recordings = &recordings, .time_limit = REPORT_LIMIT, .sql_limit = "5s"}};
+    struct arguments arguments = {.place = {.recordings = &recordings,
+                                            .time_limit = REPORT_LIMIT,
+                                            .sql_limit = "5s",
+                                            .program = "/proc/self/exe"}};
     struct error err = {0};
     int rc = 0;
 
+    if (argc > 1 && strcmp(argv[1], STATEMENT_FLAG) == 0)
+        return statement_child(argc, argv);
     argp_err_exit_status = 2;
     keep_little_memory();
-    sql_budget_install();
     (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     for (size_t i = 0; i < arguments.n_paths && rc == 0; i++)
         rc = add_path(&recordings, arguments.paths[i], arguments.is_following, &err);

@@ -3,8 +3,9 @@
 
 #include "lib/base/error.h"
 #include "lib/base/timed_thread.h"
-#include "lib/sqlite/sql_budget.h"
+#include "server/http/exchange.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -111,6 +112,17 @@ void query_watchdog_stop(struct query_watchdog *watch)
     free(watch);
 }
 
+struct watched query_watchdog_entry(const struct exchange *exchange,
+                                    void (*interrupt)(void *question), void *question)
+{
+    return (struct watched){.interrupt = interrupt,
+                            .question = question,
+                            .is_abandoned = exchange->is_abandoned,
+                            .waited_ns = exchange->waited_ns,
+                            .give_up = exchange->give_up,
+                            .client = exchange->client};
+}
+
 bool query_watchdog_begin(struct query_watchdog *watch, struct watched *watched)
 {
     bool is_abandoned = false;
@@ -133,8 +145,6 @@ bool query_watchdog_begin(struct query_watchdog *watch, struct watched *watched)
         watch->first = watched;
     }
     pthread_mutex_unlock(&watch->thread.mutex);
-    if (!is_abandoned)
-        sql_budget_begin();
     return !is_abandoned;
 }
 
@@ -142,7 +152,7 @@ void query_watchdog_end(struct query_watchdog *watch, struct watched *watched)
 {
     struct watched **at = &watch->first;
 
-    sql_budget_end();
+    (void)malloc_trim(0); /* small pieces that glibc would keep */
     pthread_mutex_lock(&watch->thread.mutex);
     while (*at != watched)
         at = &(*at)->next;

@@ -4,7 +4,7 @@
  * end by their own time_limit.
  *
  * One thread checks all running queries every 50 ms. At most QUERY_WATCHDOG_QUESTIONS run at a
- * time; the others wait for a slot, because each needs memory (lib/sqlite/sql_budget.h) and a
+ * time; the others wait for a slot, because each needs memory and a
  * processor. SQL statements of clients have less than half of the slots. While a query waits, the
  * running query that has waited longest for its client to read is dropped, if that wait exceeds
  * QUERY_WATCHDOG_TIME_LIMIT_NS in total.
@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 struct error;
+struct exchange;
 struct query_watchdog;
 
 enum {
@@ -49,6 +50,10 @@ int query_watchdog_start(struct query_watchdog **ret, struct error *err);
 
 /* No query may be running. NULL is fine. */
 void query_watchdog_stop(struct query_watchdog *watch);
+
+/* The entry for a query that makes this answer. */
+struct watched query_watchdog_entry(const struct exchange *exchange,
+                                    void (*interrupt)(void *question), void *question);
 
 /* Waits for a slot. False: the query was abandoned; do not call query_watchdog_end. */
 bool query_watchdog_begin(struct query_watchdog *watch, struct watched *watched);

@@ -2,10 +2,10 @@
 #include "server/core/request.h"
 
 #include "lib/base/error.h"
-#include "lib/base/json_text.h"
 #include "queries/api/queries.h"
 #include "queries/api/queries_parameters.h"
 #include "server/core/recordings.h"
+#include "server/core/statement.h"
 #include "server/http/exchange.h"
 
 #include <inttypes.h>
@@ -102,12 +102,28 @@ static bool is_own(const struct request *asked, const char *name)
     return false;
 }
 
+/* A query, and its parameters as names and values, for the process that runs a statement. */
+struct draft {
+    struct queries *question;
+    const char *pairs[2 * (EXCHANGE_MAX_PARAMETERS + 4)];
+    size_t n_pairs;
+};
+
+static int give(struct draft *draft, const char *name, const char *value, struct error *err)
+{
+    draft->pairs[2 * draft->n_pairs] = name;
+    draft->pairs[2 * draft->n_pairs + 1] = value;
+    draft->n_pairs++;
+    return strcmp(name, "argument") == 0 ? queries_add_argument(draft->question, value, err)
+                                         : queries_set(draft->question, name, value, err);
+}
+
 static bool is_about_rows(const char *name)
 {
     return strcmp(name, "format") == 0 || strcmp(name, "count") == 0 || strcmp(name, "skip") == 0;
 }
 
-static int set_parameter(struct queries *question, const struct request *asked, const char *name,
+static int set_parameter(struct draft *draft, const struct request *asked, const char *name,
                          const char *value, struct error *err)
 {
     bool is_argument = strcmp(name, "argument") == 0;
@@ -118,18 +134,16 @@ static int set_parameter(struct queries *question, const struct request *asked, 
         return error_set(err, ERROR_USAGE, "'%.100s' is no parameter here", name);
     if (!request_allows_parameter(name))
         return error_set(err, ERROR_USAGE, "'%s' is for the command line only", name);
-    if (is_argument)
-        return queries_add_argument(question, value, err);
-    return queries_set(question, name, *value ? value : NULL, err);
+    return give(draft, name, is_argument || *value ? value : "yes", err);
 }
 
-static int set_parameters(struct queries *question, const struct request *asked,
+static int set_parameters(struct draft *draft, const struct request *asked,
                           const struct exchange *exchange, struct error *err)
 {
-    int rc = asked->argument ? queries_add_argument(question, asked->argument, err) : 0;
+    int rc = asked->argument ? give(draft, "argument", asked->argument, err) : 0;
 
     for (size_t i = 0; i < exchange->n_parameters && rc == 0; i++)
-        rc = set_parameter(question, asked, exchange->parameters[i].name,
+        rc = set_parameter(draft, asked, exchange->parameters[i].name,
                            exchange->parameters[i].value, err);
     return rc;
 }
@@ -148,37 +162,21 @@ static void choose_type(struct exchange *exchange, const struct command *command
     }
 }
 
-static int make_question(struct queries *question, const struct command *command,
+static int make_question(struct draft *draft, const struct command *command,
                          const struct recording *recording, const struct request *asked,
                          struct exchange *exchange, struct error *err)
 {
     bool is_json = asked->is_json || (!command->draws && !exchange_parameter(exchange, "format"));
-    int rc = queries_set_database(question, recording->path, err);
+    int rc = queries_set_database(draft->question, recording->path, err);
 
-    queries_set_command(question, command);
+    queries_set_command(draft->question, command);
     if (!asked->is_json)
         choose_type(exchange, command);
     if (rc == 0 && is_json)
-        rc = queries_set(question, "format", "json", err);
+        rc = give(draft, "format", "json", err);
     if (rc == 0 && exchange->body && !asked->argument)
-        rc = queries_add_argument(question, exchange->body, err);
-    return rc == 0 ? set_parameters(question, asked, exchange, err) : rc;
-}
-
-/* Rows of `note`. */
-struct notes {
-    FILE *out;
-    const char *separator;
-};
-
-static void add_note(void *context, const char *text)
-{
-    struct notes *notes = context;
-
-    (void)fprintf(notes->out, "%s{\"note\":", notes->separator);
-    json_text_put(notes->out, text);
-    (void)fputc('}', notes->out);
-    notes->separator = ",\n";
+        rc = give(draft, "argument", exchange->body, err);
+    return rc == 0 ? set_parameters(draft, asked, exchange, err) : rc;
 }
 
 static bool receive(void *context, const char *data, size_t size)
@@ -194,30 +192,16 @@ static void interrupt_question(void *question)
     queries_interrupt(question);
 }
 
-struct watched request_watched(const struct exchange *exchange, void (*interrupt)(void *question),
-                               void *question)
-{
-    return (struct watched){.interrupt = interrupt,
-                            .question = question,
-                            .is_abandoned = exchange->is_abandoned,
-                            .waited_ns = exchange->waited_ns,
-                            .give_up = exchange->give_up,
-                            .client = exchange->client};
-}
-
 /* Runs the query under the watchdog. */
 static int ask_in_time(const struct request_place *place, struct queries *question,
                        const struct request *asked, struct exchange *exchange, struct error *err)
 {
-    const bool is_own_sql = exchange->body && !asked->argument;
-    const char *time_limit = is_own_sql ? place->sql_limit : place->time_limit;
     const struct queries_output output = {.write = receive, .context = exchange};
-    struct watched watched = request_watched(exchange, interrupt_question, question);
-    int rc = queries_set(question, "time_limit", time_limit, err);
+    struct watched watched = query_watchdog_entry(exchange, interrupt_question, question);
+    int rc = queries_set(question, "time_limit", place->time_limit, err);
 
     if (rc != 0)
         return rc;
-    watched.is_statement = is_own_sql;
     if (!query_watchdog_begin(place->watch, &watched))
         return error_set(err, ERROR_INTERRUPTED, "the client has closed the connection");
     rc =
@@ -259,22 +243,42 @@ static int find_other(const struct request_place *place, const struct request *a
                      "argument: this server has no recording '%s'; /api/v1 lists them", id);
 }
 
+static int ask_own_sql(const struct request_place *place, const struct recording *recording,
+                       const struct request *asked, const struct draft *draft,
+                       struct exchange *exchange, struct error *err)
+{
+    const struct statement statement = {.program = place->program,
+                                        .time_limit = place->sql_limit,
+                                        .database = recording->path,
+                                        .pairs = draft->pairs,
+                                        .n_pairs = draft->n_pairs,
+                                        .is_of_notes = asked->is_of_notes};
+    int rc = queries_check(draft->question, err);
+
+    return rc == 0 ? statement_run(place->watch, &statement, exchange, err) : rc;
+}
+
+/* SQL that the client wrote runs in a process of its own, and so do its notes, for which SQLite
+ * prepares it. */
 static int ask(const struct request_place *place, const struct command *command,
                const struct recording *recording, const struct request *asked,
                struct exchange *exchange, struct error *err)
 {
-    struct notes notes = {exchange->out, "["};
-    struct queries *question = queries_new(asked->is_of_notes ? add_note : NULL, &notes);
+    bool is_own_sql = !asked->argument && strcmp(command->name, "sql") == 0;
+    struct statement_notes notes = {exchange->out, "["};
+    struct draft draft = {.question =
+                              queries_new(asked->is_of_notes ? statement_add_note : NULL, &notes)};
     int rc;
 
-    if (!question)
+    if (!draft.question)
         return error_set(err, ERROR_NOMEM, "no memory for a question");
-    rc = make_question(question, command, recording, asked, exchange, err);
+    rc = make_question(&draft, command, recording, asked, exchange, err);
     if (rc == 0)
-        rc = ask_in_time(place, question, asked, exchange, err);
-    if (rc == 0 && asked->is_of_notes)
-        (void)fputs(*notes.separator == '[' ? "[]\n" : "]\n", exchange->out);
-    queries_free(question);
+        rc = is_own_sql ? ask_own_sql(place, recording, asked, &draft, exchange, err)
+                        : ask_in_time(place, draft.question, asked, exchange, err);
+    if (rc == 0 && asked->is_of_notes && !is_own_sql)
+        statement_end_notes(&notes);
+    queries_free(draft.question);
     return rc;
 }
 

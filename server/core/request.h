@@ -33,6 +33,7 @@ struct request_place {
     struct query_watchdog *watch;
     const char *time_limit; /* of a report, in the syntax of the parameter */
     const char *sql_limit;  /* of a statement of the client */
+    const char *program;    /* runs such a statement (statement.h); NULL: they are refused */
 };
 
 struct request {
@@ -51,10 +52,6 @@ int request_answer(const struct request_place *place, const struct recording *re
 /* Sets the ETag for this recording; true: the client has the answer already. */
 bool request_is_known(const struct recording *recording, const struct recording *other,
                       struct exchange *exchange);
-
-/* The watchdog's entry for a query that makes this answer. */
-struct watched request_watched(const struct exchange *exchange, void (*interrupt)(void *question),
-                               void *question);
 
 /* Replaces the path of the recording by its name in a message. */
 void request_hide_path(struct error *err, const struct recording *recording);

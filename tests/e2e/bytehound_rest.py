@@ -3,17 +3,17 @@
 """bytehound_rest.py CASE: bytehound's REST interface says what SQL says of the same recording.
 
 rows      allocations, groups and their filters, sorted and by pages
-places    stacks, the tree, regions, mappings, mallopt
+calls     calls of mmap and mallopt, and their stacks
 curves    the list and the timelines
-files     exports, and the list of operations replayed
-initial   what static initialisers leave
+files     exports and the tree as text
+readme    the requests of bytehound's README, letter by letter
 samples   what a recording of samples cannot say
+long_files  answers that are sent while they are made; a program that calls exec
 wrong     what is no such parameter or value
 """
 
 import itertools
 import json
-import struct
 import sys
 import urllib.parse
 from pathlib import Path
@@ -31,8 +31,10 @@ FRAME = {"address", "address_s", "count", "library", "function", "raw_function",
 TIMES = {"{}", "{}_relative", "{}_relative_p"}
 SUMS = {"size", "min_size", "max_size", "interval", "leaked_count", "allocated_count", "graph_preview_url", "graph_url"} | {
     name.format(stamp) for name in TIMES for stamp in ("min_timestamp", "max_timestamp")}
-MAP = {"id", "address", "address_s", "size", "source", "deallocation", "is_readable", "is_writable", "is_executable", "is_shared", "name",
-       "peak_rss", "graph_preview_url", "graph_url"} | {name.format("timestamp") for name in TIMES}
+CALL = {"timestamp", "thread", "backtrace_id", "backtrace"}
+UNMAPPED = CALL | {"pointer", "pointer_s", "length"}
+MAPPED = UNMAPPED | {"requested_address", "requested_address_s", "is_readable", "is_writable", "is_executable", "is_semaphore", "grows_down", "grows_up",
+                     "is_shared", "is_private", "is_fixed", "is_anonymous", "is_uninitialized", "offset", "file_descriptor"}
 LISTED = {"id", "executable", "cmdline", "architecture", "final_allocated", "final_allocated_count", "runtime", "unique_backtrace_count",
           "maximum_backtrace_depth", "timestamp"}
 
@@ -68,21 +70,40 @@ def filters(asked):
     middle = asked.end // 2
     ms = (asked.start + middle) // 1000000
     at = ms * 1000000 - asked.start
+    second = (asked.start + middle) // 1000000000
+    first, last = asked.end // 5, asked.end * 3 // 5
     stack = asked.column("SELECT backtrace_id FROM backtrace_totals ORDER BY allocated_blocks DESC")[0]
     live = "alloc_ns <= {0} AND (free_ns IS NULL OR free_ns > {0})"
     chain = "coalesce((SELECT {} FROM realloc_chains k WHERE k.chain_id = v.chain_id), {})"
+    group = "(SELECT {} FROM backtrace_totals g WHERE g.backtrace_id = v.backtrace_id)"
+    frames = "backtrace_id {} (SELECT b.backtrace_id FROM backtraces b JOIN stack_frames s USING (backtrace_id) WHERE {})"
+    end = f"coalesce(lifetime_ns, {asked.end} - alloc_ns)"
+    middle_address = sorted(asked.column("SELECT address FROM allocations"))[asked.column("SELECT count(*) FROM allocations")[0] // 2]
     yield {}, "1"
     yield {"from": str(ms)}, f"alloc_ns >= {at}"
     yield {"to": str(ms)}, f"alloc_ns <= {at + 999999}"
+    yield {"from": str(second)}, f"alloc_ns >= {second * 1000000000 - asked.start}"
+    yield {"to": str(second)}, f"alloc_ns < {(second + 1) * 1000000000 - asked.start}"
     yield {"from": "50%"}, f"alloc_ns >= {middle}"
+    yield {"from": "20%", "to": "60%"}, f"alloc_ns BETWEEN {first} AND {last}"
+    yield {"from": "0"}, "1"
+    yield {"to": "0"}, "0"
     yield {"alive_at": str(ms)}, live.format(at)
     yield {"alive_at": "25%", "alive_at_2": "75%"}, live.format(asked.end // 4) + " AND " + live.format(asked.end * 3 // 4)
+    yield {"lifetime": "all"}, "1"
     yield {"lifetime": "only_leaked"}, "is_leaked"
     yield {"lifetime": "only_temporary"}, "NOT is_leaked"
-    yield {"lifetime_min": "1ms"}, f"coalesce(lifetime_ns, {asked.end} - alloc_ns) >= 1000000"
-    yield {"lifetime_max": "1MS 1us"}, f"coalesce(lifetime_ns, {asked.end} - alloc_ns) <= 1001000"
+    yield ({"lifetime": "only_not_deallocated_in_current_range", "from": "20%", "to": "60%"},
+           f"alloc_ns BETWEEN {first} AND {last} AND coalesce(free_ns NOT BETWEEN {first} AND {last}, 1)")
+    yield {"lifetime": "only_deallocated_in_current_range", "from": "20%", "to": "60%"}, f"alloc_ns BETWEEN {first} AND {last} AND free_ns BETWEEN {first} AND {last}"
+    yield {"lifetime": "only_whole_group_leaked"}, group.format("sum(chains_leaked) = sum(chains_started) AND sum(chains_started) > 0")
+    yield {"lifetime_min": "1ms"}, f"{end} >= 1000000"
+    yield {"lifetime_max": "1MS 1us"}, f"{end} <= 1001000"
+    yield {"lifetime_min": "1"}, f"{end} >= 1000000000"
+    yield {"lifetime_max": "1"}, f"{end} <= 1000000000"
     yield {"size_min": "100", "size_max": "2000"}, "size_bytes BETWEEN 100 AND 2000"
-    yield {"address_min": "4096"}, "address >= 4096"
+    yield {"address_min": str(middle_address)}, f"address >= {middle_address}"
+    yield {"address_max": str(middle_address)}, f"address <= {middle_address}"
     yield {"first_size_min": "100"}, chain.format("first_size_bytes", "size_bytes") + " >= 100"
     yield {"last_size_max": "100"}, chain.format("last_size_bytes", "size_bytes") + " <= 100"
     yield {"chain_length_min": "2"}, "chain_id IS NOT NULL"
@@ -91,15 +112,22 @@ def filters(asked):
     yield {"backtraces": str(stack)}, f"backtrace_id = {stack}"
     yield {"mmaped": "yes"}, "heap_id IS NULL"
     yield {"arena": "main"}, "heap_id IN (SELECT heap_id FROM heaps WHERE kind = 'brk')"
-    yield {"jemalloc": "yes"}, "0"
-    yield {"jemalloc": "no"}, "1"
-    yield {"function_regex": "^main$"}, "backtrace_id IN (SELECT b.backtrace_id FROM backtraces b JOIN stack_frames s USING (backtrace_id) WHERE s.function = 'main')"
-    yield {"negative_function_regex": "^main$"}, "backtrace_id NOT IN (SELECT b.backtrace_id FROM backtraces b JOIN stack_frames s USING (backtrace_id) WHERE s.function = 'main')"
-    yield {"group_allocations_min": "3"}, "(SELECT sum(allocated_blocks) FROM backtrace_totals g WHERE g.backtrace_id = v.backtrace_id) >= 3"
-    yield ({"group_max_total_usage_first_seen_min": "50%"},
-           f"backtrace_id IN (SELECT backtrace_id FROM backtrace_totals WHERE own_peak_ns >= {middle})")
-    yield {"from": "0"}, "1"
-    yield {"to": "0"}, "0"
+    yield {"backtrace_depth_min": "6"}, "backtrace_id IN (SELECT backtrace_id FROM backtraces WHERE depth >= 6)"
+    yield {"backtrace_depth_max": "5"}, "backtrace_id IN (SELECT backtrace_id FROM backtraces WHERE depth <= 5)"
+    yield {"function_regex": "^main$"}, frames.format("IN", "s.function = 'main'")
+    yield {"negative_function_regex": "^main$"}, frames.format("NOT IN", "s.function = 'main'")
+    yield {"source_regex": "workloads"}, frames.format("IN", "s.source LIKE '%workloads%'")
+    yield {"negative_source_regex": "workloads"}, frames.format("NOT IN", "s.source LIKE '%workloads%'")
+    yield {"group_allocations_min": "3"}, group.format("sum(allocated_blocks)") + " >= 3"
+    yield {"group_allocations_max": "2"}, group.format("sum(allocated_blocks)") + " <= 2"
+    yield {"group_leaked_allocations_min": "1"}, group.format("sum(leaked_blocks)") + " >= 1"
+    yield {"group_leaked_allocations_min": "50%"}, group.format("2 * sum(leaked_blocks) >= sum(allocated_blocks)")
+    yield {"group_leaked_allocations_max": "0"}, group.format("sum(leaked_blocks)") + " = 0"
+    yield {"group_leaked_allocations_max": "40%"}, group.format("5 * sum(leaked_blocks) <= 2 * sum(allocated_blocks)")
+    yield {"group_interval_min": "10%"}, group.format("max(last_ns) - min(first_ns)") + f" >= {asked.end} * 0.1"
+    yield {"group_interval_max": "10%"}, group.format("max(last_ns) - min(first_ns)") + f" <= {asked.end} * 0.1"
+    yield {"group_interval_min": "1"}, group.format("max(last_ns) - min(first_ns)") + " >= 1000000000"
+    yield {"group_interval_max": "1us"}, group.format("max(last_ns) - min(first_ns)") + " <= 1000"
 
 
 def rows(asked):
@@ -139,86 +167,52 @@ def rows(asked):
             expect(f"by {key} {order}", [a["id"] for a in page["allocations"]],
                    asked.column(f"SELECT allocation_id FROM allocations ORDER BY {column} {direction}, allocation_id LIMIT 50 OFFSET 7"))
             expect("all are counted", page["total_count"], len(everything))
-    for key in ("only_matched.size", "all.size", "only_matched.interval", "all.leaked_count", "only_matched.max_timestamp"):
-        side, name = key.split(".")
-        values = [g[side][name] for g in asked.json("allocation_groups", sort_by=key, order="dsc")["allocations"]]
-        values = [ns(value) if isinstance(value, dict) else value for value in values]
-        expect(key, values, sorted(values, reverse=True))
-    code = asked.json("allocation_filter_to_script", size_min=100)["code"]
-    expect("the filter as SQL", len(asked.sql(code)), asked.json("allocations", size_min=100)["total_count"])
+    for side, name in itertools.product(("only_matched", "all"), ("min_timestamp", "max_timestamp", "interval", "allocated_count", "leaked_count", "size")):
+        for order, filtered in itertools.product(("asc", "dsc"), ({}, {"size_min": 100})):
+            groups = asked.json("allocation_groups", sort_by=f"{side}.{name}", order=order, **filtered)["allocations"]
+            values = [ns(g[side][name]) if isinstance(g[side][name], dict) else g[side][name] for g in groups]
+            expect(f"by {side}.{name} {order}", values, sorted(values, reverse=order == "dsc"))
+    page = [g["backtrace_id"] for g in asked.json("allocation_groups", skip=1, count=2, sort_by="all.size")["allocations"]]
+    expect("a page of groups", page, [g["backtrace_id"] for g in asked.json("allocation_groups", sort_by="all.size")["allocations"]][1:3])
 
 
-def names(frames):
-    return [frame["function"] for frame in frames]
-
-
-def map_alone(asked, one):
-    expect("one map", [m["id"] for m in asked.json("maps", id=one)["maps"]], [one])
-    expect("blocks inside it", {a["id"] for a in asked.json("allocations", from_map=one)["allocations"]}, set(asked.column(
-        f"SELECT allocation_id FROM allocations a, mmaps m WHERE m.mmap_call_id = {one} AND a.address < m.address + m.length "
-        f"AND a.address + max(1, a.size_bytes) > m.address AND a.alloc_ns >= m.mapped_ns AND (m.unmapped_ns IS NULL OR a.alloc_ns < m.unmapped_ns)")))
-
-
-def places(asked):
-    stacks = asked.column("SELECT DISTINCT backtrace_id FROM backtrace_totals ORDER BY 1")
-    said = asked.json("backtraces")
-    expect("stacks", (said["total_count"], len(said["backtraces"])), (len(stacks), len(stacks)))
-    for stack, frames in zip(stacks, said["backtraces"]):
-        expect(f"stack {stack}", frames, asked.json(f"backtrace/{stack}")["frames"])
+def check_stacks(asked, found):
+    """Frames of stacks by id, outermost first, with the number of allocations below each."""
+    for stack, frames in found.items():
         wanted = asked.sql(f"SELECT function, source, line, column_number, module FROM stack_frames WHERE backtrace_id = {stack} ORDER BY frame DESC, inline_level DESC")
         expect(f"frames of {stack}", [(f["function"], f["source"], f["line"], f["column"], f["library"]) for f in frames], wanted)
-    counts = {f["address"]: f["count"] for frames in said["backtraces"] for f in frames if f["function"] == "main"}
-    expect("allocations below main", sum(counts.values()), asked.sql(
+    counts = {f["address"]: f["count"] for frames in found.values() for f in frames if f["function"] == "main"}
+    return sum(counts.values())
+
+
+def calls(asked):
+    groups = asked.json("allocation_groups")["allocations"]
+    expect("allocations below main", check_stacks(asked, {g["backtrace_id"]: g["backtrace"] for g in groups}), asked.sql(
         "SELECT coalesce(sum(allocated_blocks), 0) FROM backtrace_totals WHERE backtrace_id IN (SELECT b.backtrace_id FROM backtraces b "
         "JOIN stack_frames s USING (backtrace_id) WHERE s.function = 'main')")[0][0])
-    raw = asked.json("raw_allocations")
-    expect("raw stacks", len(raw), asked.column("SELECT count(*) FROM allocations")[0])
 
-    def check(node, path):
-        below = sum(child["size"] for child in node["children"])
-        own = sums.get(tuple(path), [0, 0])
-        expect(f"{path}", (node["size"] - below, node["count"] - sum(child["count"] for child in node["children"])), tuple(own))
-        for child in node["children"]:
-            expect("fields of a node", set(child), {"size", "count", "first", "last", "value", "children"})
-            check(child, [*path, (child["value"]["function"], child["value"]["address"])])
+    operations = asked.json("mmaps")["operations"]
+    expect("kinds of operations", {len(o) for o in operations} | {1}, {1})
+    mapped = [o["mmap"] for o in operations if "mmap" in o]
+    unmapped = [o["munmap"] for o in operations if "munmap" in o]
+    expect("all operations", len(mapped) + len(unmapped), len(operations))
+    expect("order", [ns(call["timestamp"]) for o in operations for call in o.values()], sorted(ns(call["timestamp"]) for o in operations for call in o.values()))
+    expect("fields of mmap", {frozenset(call) for call in mapped} - {frozenset(MAPPED)}, set())
+    expect("fields of munmap", {frozenset(call) for call in unmapped} - {frozenset(UNMAPPED)}, set())
+    expect("calls of mmap", sorted((ns(c["timestamp"]) - asked.start, c["pointer"], int(c["pointer_s"], 16), c["length"], c["backtrace_id"], c["is_readable"], c["is_writable"],
+                                    c["is_executable"], c["is_shared"], c["is_private"], c["is_fixed"], c["is_anonymous"], c["offset"], c["file_descriptor"]) for c in mapped),
+           sorted(asked.sql("SELECT min(mapped_ns), min(address), min(address), sum(length), backtrace_id, prot & 1, prot & 2 <> 0, prot & 4 <> 0, flags & 1, flags & 3 = 2,"
+                            " flags & 16 <> 0, flags & 32 <> 0, file_offset, coalesce(fd, -1) FROM mmaps WHERE flags IS NOT NULL GROUP BY mmap_call_id")))
+    expect("calls of munmap", sorted((ns(c["timestamp"]) - asked.start, c["pointer"], c["length"], c["backtrace_id"]) for c in unmapped), sorted(asked.sql(
+        "SELECT unmapped_ns, min(address), sum(length), unmap_backtrace_id FROM mmaps WHERE unmapped_ns IS NOT NULL GROUP BY unmapped_ns, unmap_backtrace_id")))
+    check_stacks(asked, {call["backtrace_id"]: call["backtrace"] for call in mapped + unmapped if call["backtrace_id"]})
 
-    sums = {}
-    for stack, size, count in asked.sql("SELECT backtrace_id, sum(size_bytes), count(*) FROM allocations WHERE size_bytes > 50 GROUP BY 1"):
-        path = tuple((f["function"], f["address"]) for f in asked.json(f"backtrace/{stack}")["frames"])
-        total = sums.setdefault(path, [0, 0])
-        total[0] += size
-        total[1] += count
-    tree = asked.json("tree", size_min=51)
-    check(tree, [])
-    expect("the whole tree", tree["size"], sum(total[0] for total in sums.values()))
-
-    ranges = sorted(asked.sql("SELECT address - CASE WHEN heap_id IS NULL THEN 16 ELSE 8 END, address + usable_bytes FROM allocations WHERE is_leaked"))
-    merged = []
-    for start, end in ranges:
-        if merged and start <= merged[-1][1]:
-            merged[-1][1] = max(end, merged[-1][1])
-        else:
-            merged.append([start, end])
-    regions = asked.json("regions", lifetime="only_leaked")
-    expect("regions", regions["regions"], merged)
-    expect("fields of regions", set(regions), {"main_heap_start", "main_heap_end", "main_heap_start_s", "main_heap_end_s", "regions"})
-
-    maps = asked.json("maps", with_regions="true")
-    wanted = asked.sql("SELECT mmap_call_id, min(address), sum(length), min(mapped_ns), count(*) FROM mmaps GROUP BY 1 ORDER BY min(mapped_ns), 1")
-    expect("maps", [(m["id"], m["address"], m["size"], ns(m["timestamp_relative"]), len(m["regions"])) for m in maps["maps"]], wanted)
-    expect("all maps are counted", maps["total_count"], len(wanted))
-    expect("fields of maps", {frozenset(m) for m in maps["maps"]} - {frozenset(MAP | {"regions"})}, set())
-    for given, condition in (({"readable": "only_true"}, "prot & 1"), ({"writable": "only_false"}, "NOT prot & 2"), ({"size_min": 65536}, "length >= 65536"),
-                             ({"lifetime": "only_leaked"}, "unmapped_ns IS NULL"), ({"jemalloc": "only_true"}, "0"),
-                             ({"function_regex": "^main$"}, "backtrace_id IN (SELECT b.backtrace_id FROM backtraces b JOIN stack_frames s USING (backtrace_id) WHERE s.function = 'main')")):
-        expect(f"maps {given}", {m["id"] for m in asked.json("maps", **given)["maps"]}, set(asked.column(f"SELECT mmap_call_id FROM mmaps WHERE {condition}")))
-    for one in [row[0] for row in wanted[:5]]:
-        map_alone(asked, one)
-
-    calls = asked.json("mallopts")
-    expect("mallopt", [(c["raw_param"], c["param"], c["value"], c["result"], ns(c["timestamp"]) - asked.start) for c in calls],
+    answer = asked.json("mallopts")
+    expect("mallopt", [(c["raw_param"], c["param"], c["value"], c["result"], ns(c["timestamp"]) - asked.start) for c in answer],
            asked.sql("SELECT parameter, parameter_name, value, result, at_ns FROM mallopts WHERE call = 'mallopt' ORDER BY mallopt_id"))
-    expect("fields of mallopt", {frozenset(c) for c in calls} - {frozenset({"timestamp", "thread", "backtrace_id", "backtrace", "raw_param", "param", "value", "result"})}, set())
+    expect("fields of mallopt", {frozenset(c) for c in answer} - {frozenset(CALL | {"raw_param", "param", "value", "result"})}, set())
+    check_stacks(asked, {call["backtrace_id"]: call["backtrace"] for call in answer if call["backtrace_id"]})
+    return len(mapped), len(unmapped), len(answer)
 
 
 def curves(asked):
@@ -241,43 +235,39 @@ def curves(asked):
         "SELECT (SELECT coalesce(sum(length), 0) FROM mmaps WHERE mapped_ns <= at_ns AND (unmapped_ns IS NULL OR unmapped_ns > at_ns)) FROM memory_samples GROUP BY at_ns ORDER BY at_ns"))
 
 
-def replay(data):
-    """Sizes of what is left live, by slot; fails where a slot is used twice."""
-    n_slots, n_operations = struct.unpack_from("=QQ", data)
-    expect("length of the list", len(data), 16 + 32 * n_operations)
-    live = {}
-    last = 0
-    for operation, slot, time, size in struct.iter_unpack("=QQQQ", data[16:]):
-        expect("a slot within", slot < n_slots, True)
-        expect("order", time >= last, True)
-        last = time
-        if operation == 1:
-            expect("a free slot", slot in live, False)
-            live[slot] = size
-        elif operation == 2:
-            live.pop(slot)
-        else:
-            expect("a realloc of a live block", (operation, slot in live), (3, True))
-            live[slot] = size
-    return sorted(live.values())
-
-
 def files(asked):
-    for given, condition in filters(asked):
-        if set(given) & {"alive_at", "alive_at_2"}:
-            continue
-        expect(f"{given}: what a replay leaves", replay(asked.raw("export/replay", **given)),
-               sorted(asked.column(f"SELECT size_bytes FROM allocations v WHERE free_ns IS NULL AND {condition}")))
-    kinds = {operation for operation, *_ in struct.iter_unpack("=QQQQ", asked.raw("export/replay")[16:])}
-    expect("kinds of operations", kinds, {1, 2, 3})
-    folded = asked.raw("export/flamegraph.pl/x.txt", size_min=100).decode().splitlines()
-    expect("bytes of collapsed stacks", sum(int(line.rsplit(" ", 1)[1]) for line in folded), asked.column("SELECT sum(size_bytes) FROM allocations WHERE size_bytes >= 100")[0])
-    expect("a picture", asked.raw("export/flamegraph/x.svg").startswith(b"<?xml"), True)
-    heaptrack = asked.raw("export/heaptrack", lifetime="only_leaked").decode().splitlines()
-    expect("allocations for heaptrack", sum(line.startswith("+") for line in heaptrack), asked.column("SELECT sum(is_leaked) FROM allocations")[0])
-    text = asked.raw("allocation_ascii_tree").decode().splitlines()
-    roots = [line.split() for line in text[1:] if line[27] != " "]
-    expect("bytes of the roots of the text", sum(int(root[0]) for root in roots), asked.column("SELECT sum(size_bytes) FROM allocations")[0])
+    for given, condition in (({}, "1"), ({"size_min": 100}, "size_bytes >= 100"), ({"lifetime": "only_leaked"}, "is_leaked"),
+                             ({"from": "20%", "to": "60%"}, f"alloc_ns BETWEEN {asked.end // 5} AND {asked.end * 3 // 5}"), ({"to": "0"}, "0")):
+        blocks, size = asked.sql(f"SELECT count(*), coalesce(sum(size_bytes), 0) FROM allocations v WHERE {condition}")[0]
+        folded = asked.raw("export/flamegraph.pl/x.txt", **given).decode().splitlines()
+        expect(f"{given}: bytes of collapsed stacks", sum(int(line.rsplit(" ", 1)[1]) for line in folded), size)
+        heaptrack = asked.raw("export/heaptrack/x.dat", **given).decode().splitlines()
+        expect(f"{given}: allocations for heaptrack", sum(line.startswith("+") for line in heaptrack), blocks)
+        title = asked.raw("allocation_ascii_tree", **given).decode().splitlines()[0]
+        expect(f"{given}: title of the tree: {title}", f" in {blocks:,} block" in title, True)
+    for path, kind in (("export/flamegraph/x.svg", "image/svg+xml"), ("export/flamegraph.pl", "text/plain"), ("export/heaptrack", "text/plain"),
+                       ("allocation_ascii_tree", "text/plain"), ("allocations", "application/json")):
+        _, headers, body = asked.server.ask(f"/data/last/{path}")
+        expect(f"type of {path}", headers["Content-Type"].split(";")[0], kind)
+        expect("a picture", body.startswith(b"<?xml"), kind == "image/svg+xml")
+
+
+def readme(asked):
+    listed = json.loads(asked.server.rows("/list"))[0]["id"]
+    answers = {}
+    for name in ("last", listed):
+        for path in ("export/flamegraph?lifetime=only_leaked", "allocation_ascii_tree?lifetime=only_leaked", "allocations?sort_by=size&order=dsc&count=3",
+                     "allocation_groups?group_allocations_min=10&group_leaked_allocations_min=50%&sort_by=all.size&count=3", "mmaps", "mallopts",
+                     "export/flamegraph", "export/flamegraph.pl", "export/heaptrack", "allocation_ascii_tree", "allocations", "allocation_groups"):
+            status, _, body = asked.server.ask(f"/data/{name}/{path}")
+            expect(path, status, 200)
+            expect(f"{path} by id and as the last", body, answers.setdefault(path, body))
+    largest = json.loads(answers["allocations?sort_by=size&order=dsc&count=3"])["allocations"]
+    expect("the biggest three", [a["size"] for a in largest], asked.column("SELECT size_bytes FROM allocations ORDER BY size_bytes DESC LIMIT 3"))
+    sites = json.loads(answers["allocation_groups?group_allocations_min=10&group_leaked_allocations_min=50%&sort_by=all.size&count=3"])
+    expect("call sites that leak half", [g["backtrace_id"] for g in sites["allocations"]], asked.column(
+        "SELECT backtrace_id FROM backtrace_totals WHERE allocated_blocks >= 10 AND 2 * leaked_blocks >= allocated_blocks ORDER BY allocated_bytes LIMIT 3"))
+    expect("there is one", sites["total_count"] > 0, True)
 
 
 def wrong(asked):
@@ -285,38 +275,13 @@ def wrong(asked):
             ("allocations", {"nothing": 1}, 400, "nothing"), ("allocations", {"from": "yesterday"}, 400, "from"), ("allocations", {"from": "200%"}, 400, "from"),
             ("allocations", {"sort_by": "age"}, 400, "timestamp"), ("allocations", {"order": "up"}, 400, "asc"), ("allocations", {"count": "-1"}, 400, "count"),
             ("allocations", {"lifetime": "short"}, 400, "only_leaked"), ("allocations", {"function_regex": "("}, 400, "regular expression"),
-            ("allocations", {"custom_filter": "x"}, 400, "sql"), ("allocations", {"jemalloc": "maybe"}, 400, "jemalloc"),
-            ("allocations", {"strip_template_args": "perhaps"}, 400, "strip_template_args"), ("allocation_groups", {"sort_by": "size"}, 400, "only_matched.size"),
-            ("maps", {"lifetime": "only_chain_leaked"}, 400, "only_leaked"), ("maps", {"readable": "yes"}, 400, "only_true"), ("maps", {"id": "x"}, 400, "id"),
-            ("maps", {"size_min": "x"}, 400, "size_min"), ("backtraces", {"size_min": "1"}, 400, "size_min"), ("backtrace/x", {}, 400, "number"),
-            ("backtrace/99999999", {}, 404, "99999999"), ("backtrace", {}, 400, "number"), ("nothing", {}, 404, "nothing"), ("allocations/more", {}, 404, "more")):
+            ("allocations", {"custom_filter": "x"}, 400, "sql"), ("allocations", {"jemalloc": "yes"}, 400, "jemalloc"), ("allocations", {"size_min": "x"}, 400, "size_min"),
+            ("allocation_groups", {"sort_by": "size"}, 400, "only_matched.size"), ("mmaps", {"size_min": "1"}, 400, "takes none"), ("timeline", {"from": "1"}, 400, "takes none"),
+            ("maps", {}, 404, "maps"), ("backtrace/1", {}, 404, "backtrace"), ("nothing", {}, 404, "nothing"), ("allocations/more", {}, 404, "more")):
         found, message = asked.error(path, **parameters)
         expect(f"{path} {parameters}: {message}", (found, part in message), (status, True))
     expect("a script", error_of(asked.server.ask("/data/last/execute_script", "POST", "1"))[0], 405)
-    expect("no recording", error_of(asked.server.ask("/data/0123/tree"))[0], 404)
-
-
-SOURCE = """
-#include <stdlib.h>
-struct Kept { void *volatile block; explicit Kept(int n) : block(malloc(n)) {} };
-static Kept one(777);
-static Kept two(1777);
-int main() { return one.block == two.block; }
-"""
-
-
-def initial(tools, folder):
-    (folder / "kept.cc").write_text(SOURCE)
-    harness.run(["c++", "-g", "-O0", folder / "kept.cc", "-o", folder / "kept"], folder)
-    harness.record_database(tools, folder, "kept", [folder / "kept"])
-    with Server([folder / "kept.db"], folder) as server:
-        asked = Asked(server, folder / "kept.db")
-        constants, statics = asked.json("dynamic_constants"), asked.json("dynamic_statics")
-        expect("both", constants["count"] + statics["count"], 2)
-        found = statics if statics["count"] else constants
-        expect("bytes", found["size"], 777 + 1777)
-        expect("lines", found["per_file"], {str(folder / "kept.cc"): {"count": 2, "size": 777 + 1777, "per_line": {
-            "4": {"count": 1, "size": 777}, "5": {"count": 1, "size": 1777}}}})
+    expect("no recording", error_of(asked.server.ask("/data/0123/mmaps"))[0], 404)
 
 
 def samples(tools, folder):
@@ -325,16 +290,31 @@ def samples(tools, folder):
     harness.import_log(tools, folder / "few.dat", folder / "few.db")
     with Server([folder / "few.db"], folder) as server:
         asked = Asked(server, folder / "few.db")
-        for path in ("allocations", "raw_allocations", "regions", "allocation_groups?size_min=100", "export/replay"):
+        for path in ("allocations", "allocation_groups?size_min=100"):
             status, message = error_of(server.ask(f"/data/last/{path}"))
             expect(path, (status >= 400, "--sample-bytes" in message), (True, True))
         expect("leaked", asked.json("timeline_leaked")["allocated_size"][-1], harness.Database(folder / "few.db").value("SELECT sum(leaked_bytes) FROM backtrace_totals"))
 
 
-CASES = {"rows": rows, "places": places, "curves": curves, "files": files, "wrong": wrong}
-ALONE = {"initial": initial, "samples": samples}
-WORKLOADS = {"rows": ("thread_ends", "realloc_edges"), "places": ("thread_ends", "mappings", "mallopt_calls"), "curves": ("thread_ends", "mappings"),
-             "files": ("realloc_edges",), "wrong": ("leak_c",)}
+def long_files(tools, folder):
+    """An answer that is sent while it is made has the type of its kind, too; a process that calls exec frees nothing."""
+    harness.record_database(tools, folder, "long", ["/bin/sh", "-c", f"exec {sys.executable} -c 'import ast, json'"])
+    with Server([folder / "long.db"], folder) as server:
+        asked = Asked(server, folder / "long.db")
+        _, headers, body = server.ask("/data/last/export/flamegraph")
+        expect("a long answer", (len(body) > 256 * 1024, headers["Content-Type"]), (True, "image/svg+xml"))
+        lost = asked.column("SELECT allocation_id FROM allocation_rows WHERE ended_by = 4 AND allocation_id <= 100")
+        expect("blocks are lost by exec", len(lost) > 0, True)
+        found = {a["id"]: a["deallocation"] for a in asked.json("allocations", count=100)["allocations"]}
+        expect("their ends", {found[one] for one in lost}, {None})
+
+
+CASES = {"rows": rows, "calls": calls, "curves": curves, "files": files, "readme": readme, "wrong": wrong}
+ALONE = {"samples": samples, "long_files": long_files}
+WORKLOADS = {"rows": ("thread_ends", "realloc_edges"), "calls": ("thread_ends", "mappings", "mallopt_calls"), "curves": ("thread_ends", "mappings"),
+             "files": ("realloc_edges",), "readme": ("thread_ends",), "wrong": ("leak_c",)}
+# At least as many calls of mmap, munmap and mallopt.
+CALLS = {"mappings": (5, 3, 0), "mallopt_calls": (0, 0, 3)}
 
 
 def main(name):
@@ -347,7 +327,9 @@ def main(name):
         for workload in WORKLOADS[name]:
             harness.record_database(tools, folder, workload, [tools.workloads / workload])
             with Server([folder / f"{workload}.db"], folder) as server:
-                CASES[name](Asked(server, folder / f"{workload}.db"))
+                counts = CASES[name](Asked(server, folder / f"{workload}.db"))
+                if name == "calls":
+                    expect(f"calls of {workload}: {counts}", all(n >= least for n, least in zip(counts, CALLS.get(workload, (0, 0, 0)))), True)
 
 
 if __name__ == "__main__":

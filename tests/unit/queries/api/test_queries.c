@@ -2,7 +2,6 @@
 /* The library as a server uses it: many questions, several databases and threads, nothing printed. */
 #include "lib/base/error.h"
 #include "lib/sqlite/embedded_sql.h"
-#include "lib/sqlite/sql_budget.h"
 #include "queries/api/queries.h"
 
 #include <fcntl.h>
@@ -81,7 +80,6 @@ static const char deep[] =
 static int make_databases(void **state)
 {
     (void)state;
-    sql_budget_install(); /* before SQLite is used */
     if (!mkdtemp(folder))
         return -1;
     (void)snprintf(one_db, sizeof(one_db), "%s/one.db", folder);
@@ -401,37 +399,6 @@ static void test_time_limit(void **state)
     assert_int_equal(ask(&client, "leaks", one_db, "time_limit=soon"), ERROR_USAGE);
 }
 
-/* Each table expression joins the one before with itself: SQLite copies them before the first step. */
-static void append_doubled(char *parameters, size_t size, const char *before)
-{
-    int n = snprintf(parameters, size, "%sargument=WITH t0 AS (SELECT 1 AS x)", before);
-
-    for (int i = 1; i < 20; i++)
-        n += snprintf(parameters + n, size - (size_t)n, ",t%d AS(SELECT a.x FROM t%d a,t%d b)", i,
-                      i - 1, i - 1);
-    (void)snprintf(parameters + n, size - (size_t)n, " SELECT count(*) FROM t19");
-}
-
-static void test_a_statement_is_prepared_within_bounds(void **state)
-{
-    static struct client client;
-    struct timespec begin, end;
-    char parameters[4096];
-
-    (void)state;
-    append_doubled(parameters, sizeof(parameters), "");
-    assert_int_equal(ask(&client, "sql", one_db, parameters), ERROR_USAGE);
-    assert_non_null(strstr(client.err.text, "too large"));
-    assert_in_range(sqlite3_memory_highwater(0), 0, 128 << 20);
-    append_doubled(parameters, sizeof(parameters), "time_limit=20ms&");
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
-    assert_int_equal(ask(&client, "sql", one_db, parameters), ERROR_INTERRUPTED);
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
-    assert_non_null(strstr(client.err.text, "time limit"));
-    assert_in_range(end.tv_sec - begin.tv_sec, 0, 1);
-    assert_int_equal(ask(&client, "sql", one_db, "argument=SELECT 1"), 0);
-}
-
 enum {
     ENOUGH_BYTES = 16 << 20
 };
@@ -530,7 +497,6 @@ int main(void)
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_interrupt_ends_one_question),
         cmocka_unit_test(test_time_limit),
-        cmocka_unit_test(test_a_statement_is_prepared_within_bounds),
         cmocka_unit_test(test_ends_within_deep_stacks),
         cmocka_unit_test(test_nothing_is_printed),
         cmocka_unit_test(test_notes_go_to_the_client),
