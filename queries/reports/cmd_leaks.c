@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * leaks: for people one screen per process: how it ended, totals, and each call site with the
- * pattern of its leak and where its other blocks are freed. As json, csv, with --site or --fail-if
- * it is the plain view without suppressed leaks.
+ * pattern of its leak and where its other blocks, or those of its other stacks, are freed. As json,
+ * csv, with --site or --fail-if it is the plain view without suppressed leaks.
  */
 #include "lib/base/error.h"
 #include "lib/base/units.h"
@@ -63,6 +63,7 @@ static const char rows_sql[] =
     " FROM leaks AS l JOIN processes AS p ON p.process_id = l.process_id"
     " JOIN _judged AS j ON j.process_id = l.process_id"
     " LEFT JOIN site_frees AS f ON f.process_id = l.process_id AND f.call_site_id = l.call_site_id"
+    " AND f.is_leaking = (l.share_of_site < 1)" /* if its stacks free nothing, its other stacks' */
     " LEFT JOIN _sites AS e ON e.call_site_id = f.free_call_site_id"
     " WHERE l.process_id = :process AND l.suppressed_by IS NULL"
     " ORDER BY l.weight DESC, l.leaked_bytes DESC, l.leaked_blocks DESC, l.call_site_id"
@@ -209,7 +210,9 @@ static void add_freed_in(struct table *table, struct sqlite3_stmt *row, bool is_
 {
     static const struct where_columns columns = {FREE_FUNCTION, FREE_SOURCE, FREE_LINE,
                                                  FREE_MODULE};
-    static const char said[] = "the others are freed in ";
+    const char *said = sqlite3_column_double(row, SHARE_OF_SITE) < 1
+                           ? "the others are freed in "
+                           : "other stacks free theirs in ";
     char text[CELL_BYTES];
 
     if (sqlite3_column_type(row, FREE_SITE_ID) == SQLITE_NULL)

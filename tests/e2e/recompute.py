@@ -342,13 +342,14 @@ def check_leaks(db, rows, complain):
                                                              " leaked_bytes, leaked_first_ns, leaked_last_ns FROM site_leaks", 3))
     check_births(db, rows, complain)
     check_leak_patterns(db, groups, rows, complain)
+    leaking = set(db.execute("SELECT process_id, backtrace_id FROM backtrace_totals WHERE leaked_blocks > 0"))
     freed = collections.defaultdict(collections.Counter)
     for process, stack, free_stack, blocks in db.execute("SELECT process_id, backtrace_id, free_backtrace_id, blocks FROM free_sites"):
         if site_of[free_stack] is not None:
-            freed[process, site_of[stack]][site_of[free_stack]] += blocks
+            freed[process, site_of[stack], (process, stack) in leaking][site_of[free_stack]] += blocks
     expected = {key: min(((site, n) for site, n in sites.items()), key=lambda item: (-item[1], item[0]))
                 for key, sites in freed.items()}
-    complain.same_table("frees of site", expected, table(db, "SELECT * FROM site_frees", 2))
+    complain.same_table("frees of site", expected, table(db, "SELECT * FROM site_frees", 3))
 
 
 def lives(db):
