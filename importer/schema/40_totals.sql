@@ -220,7 +220,7 @@ CREATE TABLE site_shapes (      -- the pattern in which the leaks, or the live b
 ) STRICT;
 CREATE TABLE site_growth (      -- call sites whose live bytes changed between regular snapshots
   process_id INTEGER NOT NULL, call_site_id INTEGER,     -- process and call site; NULL: stacks without one
-  snapshots INTEGER NOT NULL,                            -- number of regular snapshots of the process
+  snapshots INTEGER NOT NULL,                            -- number of regular snapshots of the process, without those of its teardown (the view _growth_range)
   from_bytes INTEGER NOT NULL, to_bytes INTEGER NOT NULL, -- live bytes at the first and at the last of them
   pattern TEXT,                                          -- how they rose: see site_shapes; NULL: they did not rise, or less than half of the time was recorded
   since_ns INTEGER, until_ns INTEGER,                    -- when one tenth and nine tenths of the rise were reached

@@ -56,7 +56,7 @@ static const struct part {
      " l.bytes_margin, l.blocks_margin FROM peak AS l"
      " WHERE l.process_id = ?1 LIMIT 100",
      false},
-    {"growth", "Growth", "call sites whose live bytes keep rising",
+    {"growth", "Growth", "call sites whose live bytes rose, those that go on first",
      "SELECT grown_bytes, bytes_per_s, pattern, since_ns, to_bytes, call_site_id, function, source, line, module"
      " FROM growth WHERE process_id = ?1 LIMIT 100",
      true},

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- _site_frees: the call site that freed most blocks of a call site: one row for its stacks that leak, one for its other stacks.
+-- _site_frees: one row per call site and kind of stacks, those that leak and the others: the call site that freed most blocks of them.
 --
 -- This view fills site_frees. A log of --aggregate does not distinguish all stacks that free blocks (free_sites). A call site has
 -- no row if more of these blocks were freed on the other stacks than at any one call site.

@@ -84,7 +84,7 @@ function leak(address: Address, summary: Row, rows: FirstRows): Finding | undefi
 }
 
 function growth(address: Address, summary: Row, rows: FirstRows): Finding | undefined {
-  const grower = rows.growth[0];
+  const grower = rows.growth.find((row) => row.pattern === "steady" || row.pattern === "late");
   const grown = number(grower, "grown_bytes");
   if (!grower || grown < number(summary, "peak_bytes") / 100) return undefined;
   const end = number(summary, "duration_ns");

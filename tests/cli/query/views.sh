@@ -13,7 +13,7 @@ mtrace-query views
 #|flows                  view   one row per pair of threads: the thread that allocated memory, and t..
 #|fragmentation          view   one row per heap at the process's peak and at its end: the parts of ..
 #|groups                 view   one row per stack: everything that was allocated with the same backt..
-#|growth                 view   one row per call site whose live bytes keep rising from snapshot to ..
+#|growth                 view   one row per call site whose live bytes rose from the first snapshot ..
 #|hot                    view   one row per call site, busiest first: where the program spends its c..
 #|leaks                  view   one row per call site whose blocks were never freed by the end of th..
 #|leaks_by_stack         view   one row per stack whose blocks were never freed by the end of their ..

@@ -157,7 +157,7 @@ export function Overview({ address, recording }: PageProps) {
   const summary = ask("summary");
   const first = summary.data?.[0];
   const pinning = useSql(address.recording, pinningStatement(Number(processes.id)));
-  const answers = { leaks: ask("leaks", "100"), growth: ask("growth"), temporary: ask("temporary"), peak: ask("peak"), pinning, fragmentation: ask("fragmentation", "0"), reallocs: ask("reallocs") };
+  const answers = { leaks: ask("leaks", "100"), growth: ask("growth", "20"), temporary: ask("temporary"), peak: ask("peak"), pinning, fragmentation: ask("fragmentation", "0"), reallocs: ask("reallocs") };
   if (!processes.shown && !processes.answer.isLoading) return <Notice answer={processes.answer} empty="no such process" />;
   const rows = Object.fromEntries(Object.entries(answers).map(([name, answer]) => [name, answer.data ?? []])) as Record<keyof typeof answers, Row[]>;
   const shown = ofShown(address, recording, processes);
