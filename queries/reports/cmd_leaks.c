@@ -142,7 +142,7 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
             query->out,
             "%s %s in %s of %" PRId64 " site%s%s; %s suppressed; %s dropped; "
             "%s\n",
-            filter_instant(&query->options->filter) ? "live then" : "leaked",
+            headline_leaked(query, process_id),
             estimate_format_bytes(sqlite3_column_int64(stmt, 0), margin_of(stmt, 6), bytes),
             estimate_format_blocks(sqlite3_column_int64(stmt, 1), margin_of(stmt, 7), blocks),
             *ret_n_sites, *ret_n_sites == 1 ? "" : "s",

@@ -148,8 +148,8 @@ static const struct number {
     {"allocations", "blocks allocated", true},
     {"peak_bytes", "live at the peak", false},
     {"peak_ns", "the peak was at", false},
-    {"leaked_bytes", "leaked", true},
-    {"leaked_blocks", "blocks leaked", true},
+    {"leaked_bytes", NULL, true}, /* "leaked" or "live" */
+    {"leaked_blocks", "blocks of these", true},
     {"suppressed_bytes", "of these suppressed", true},
     {"temporary_blocks", "temporary blocks", true},
     {"reallocs", "reallocs", false},
@@ -203,7 +203,8 @@ static int put_numbers(const struct query *query, int64_t process_id, struct err
         rc = rundb_step(&query->database, stmt, err);
         if (rc == 1) {
             format_number(stmt, text);
-            (void)fprintf(query->out, "<div><dt>%s</dt><dd data-name=\"%s\">", numbers[i].title,
+            (void)fprintf(query->out, "<div><dt>%s</dt><dd data-name=\"%s\">",
+                          numbers[i].title ? numbers[i].title : headline_leaked(query, process_id),
                           numbers[i].name);
             svg_put_text(query->out, text);
             (void)fputs("</dd></div>\n", query->out);
