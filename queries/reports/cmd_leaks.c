@@ -6,6 +6,7 @@
  */
 #include "lib/base/error.h"
 #include "lib/base/units.h"
+#include "queries/core/blame_hint.h"
 #include "queries/core/headline.h"
 #include "queries/core/query.h"
 #include "queries/core/report_sql.h"
@@ -368,7 +369,7 @@ static int print_sites(const struct query *query, int64_t process_id, int64_t n_
                       n_sites - max_rows - query->options->skip);
     if (rc == 0 && site_id)
         print_next(query, process_id, site_id, function);
-    return rc;
+    return rc == 0 ? blame_hint_print(query, "leaks", process_id, err) : rc;
 }
 
 static int print_rules(const struct query *query, int64_t process_id, struct error *err)
