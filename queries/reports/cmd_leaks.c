@@ -10,6 +10,7 @@
 #include "queries/core/headline.h"
 #include "queries/core/query.h"
 #include "queries/core/report_sql.h"
+#include "queries/render/caller_line.h"
 #include "queries/render/estimate.h"
 #include "queries/render/shorten.h"
 #include "queries/render/stack_text.h"
@@ -22,6 +23,7 @@
 
 enum {
     CELL_BYTES = 1024,
+    MAX_CALLERS = 32, /* rows with the line of a caller */
     NARROW = 96 /* in narrower terminals the numbers of the pattern would displace the function */
 };
 
@@ -192,13 +194,16 @@ static void format_when(struct sqlite3_stmt *row, char *text, size_t size)
     }
 }
 
-static void add_where(struct table *table, struct sqlite3_stmt *row)
+/* database: to find the line of a caller; NULL: do not. */
+static void add_where(struct table *table, const struct rundb *database, struct sqlite3_stmt *row)
 {
     static const struct where_columns columns = {FUNCTION, SOURCE, LINE, MODULE};
     char text[CELL_BYTES];
     size_t used;
 
     stack_text_format_place(row, &columns, text, sizeof(text));
+    if (database && sqlite3_column_type(row, LINE) == SQLITE_NULL)
+        caller_line_append(database, sqlite3_column_int64(row, CALL_SITE_ID), text, sizeof(text));
     used = strlen(text);
     if (sqlite3_column_int64(row, STACKS) > 1)
         (void)snprintf(text + used, sizeof(text) - used, "  %" PRId64 " stacks",
@@ -240,7 +245,8 @@ static void add_stack(struct table *table, struct sqlite3_stmt *row)
     stack_text_add(table, rundb_text(row, STACK), false);
 }
 
-static void add_row(struct table *table, struct sqlite3_stmt *row, bool is_narrow)
+static void add_row(struct table *table, const struct rundb *database, struct sqlite3_stmt *row,
+                    bool is_narrow)
 {
     char text[CELL_BYTES];
 
@@ -257,7 +263,7 @@ static void add_row(struct table *table, struct sqlite3_stmt *row, bool is_narro
     (void)snprintf(text, sizeof(text), "%" PRId64,
                    (int64_t)sqlite3_column_int64(row, CALL_SITE_ID));
     table_add_cell(table, text);
-    add_where(table, row);
+    add_where(table, database, row);
     add_freed_in(table, row, is_narrow);
     if (sqlite3_column_count(row) > STACK)
         add_stack(table, row);
@@ -327,7 +333,7 @@ static int print_rows(const struct query *query, struct sqlite3_stmt *stmt, int6
             *ret_site = sqlite3_column_int64(stmt, CALL_SITE_ID);
             (void)snprintf(ret_function, CELL_BYTES, "%s", rundb_text(stmt, FUNCTION));
         }
-        add_row(&table, stmt, is_narrow);
+        add_row(&table, n_rows <= MAX_CALLERS ? &query->database : NULL, stmt, is_narrow);
     }
     if (rc == 0 && n_rows > 0)
         rc = table_print(&table, query->style.width, query->style.is_coloured, query->out, err);

@@ -88,8 +88,8 @@ complain mtrace-query hot run.db --blame-past 'server\+0x2101'
 #|status 2, lines on stderr 2
 #|                                                mean_
 #|process_  allocated_  allocated_            lifetime_
-#|      id      blocks       bytes  turnover         ns  where                  site
-#|       1          91     9.1 KiB     1.738      88 ns  worker  libwork.so        5
+#|      id      blocks       bytes  turnover         ns  where                                    site
+#|       1          91     9.1 KiB     1.738      88 ns  worker  libwork.so                          5
 #|       1          12     1.2 KiB       1.5      1.0 s  server+0x2100  server     2
 #|more rows: -n 0
 #|next: mtrace-query groups run.db --site ID
