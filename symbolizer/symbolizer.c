@@ -6,6 +6,7 @@
 #include "symbolizer/die_names.h"
 #include "symbolizer/elf_image.h"
 #include "symbolizer/elf_symbols.h"
+#include "symbolizer/function_starts.h"
 #include "symbolizer/inline_chain.h"
 #include "symbolizer/unit_index.h"
 #include "symbolizer/unit_lines.h"
@@ -13,6 +14,7 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +38,8 @@ struct symbolizer {
     struct elf_image minidebuginfo;
     struct elf_symbols symbols;
     bool has_symbols; /* the tables were read, which is done only when needed */
+    char *file_name;  /* of the object, without its folder */
+    struct function_starts starts;
     Dwarf *dwarf;
     Dwarf *alternate;
     size_t n_rows; /* decoded in this session */
@@ -164,6 +168,7 @@ int symbolizer_open(const struct symbolizer_options *options,
                     struct error *err)
 {
     struct symbolizer *s = calloc(1, sizeof(*s));
+    const char *slash = strrchr(object->path, '/');
     int status;
 
     *ret_symbolizer = NULL;
@@ -175,6 +180,9 @@ int symbolizer_open(const struct symbolizer_options *options,
     status = debug_files_open(options, object, &s->files, err);
     s->machine = elf_image_machine(s->files.object.elf ? s->files.object.elf : s->files.debug.elf);
     s->is_bare = s->files.note && s->files.object.elf;
+    function_starts_init(&s->starts, s->files.object.elf);
+    if (status == 0 && !(s->file_name = strdup(slash ? slash + 1 : object->path)))
+        status = error_set(err, ERROR_NOMEM, "no memory to read '%s'", object->path);
     if (status == 0)
         status = debug_files_identify(&s->files, &s->identity, err);
     if (status) {
@@ -229,14 +237,29 @@ static int find_symbol(struct run *run, uint64_t address, const struct elf_symbo
     return status;
 }
 
+/* A function without a symbol is named like a position, by its start: positions in it are one
+ * function to reports. */
+static int name_by_start(struct run *run, uint64_t address, struct function_name *ret_name)
+{
+    struct symbolizer *s = run->symbolizer;
+    uint64_t start = function_starts_find(&s->starts, address);
+    char name[PATH_MAX];
+
+    if (start == 0)
+        return 0;
+    (void)snprintf(name, sizeof(name), "%s+0x%" PRIx64, s->file_name, start);
+    return die_names_of_symbol(&s->names, name, ret_name, run->err);
+}
+
 static int name_by_symbol(struct run *run, uint64_t address, struct function_name *ret_name)
 {
     const struct elf_symbol *symbol;
     int status = find_symbol(run, address, &symbol);
 
-    if (status || !symbol)
+    if (status)
         return status;
-    return die_names_of_symbol(&run->symbolizer->names, symbol->name, ret_name, run->err);
+    return symbol ? die_names_of_symbol(&run->symbolizer->names, symbol->name, ret_name, run->err)
+                  : name_by_start(run, address, ret_name);
 }
 
 /* The first piece of a function contains the entry. */
@@ -529,6 +552,7 @@ void symbolizer_close(struct symbolizer *symbolizer)
     end_session(s);
     if (s->alternate)
         dwarf_end(s->alternate);
+    function_starts_done(&s->starts);
     unit_index_done(&s->units);
     unit_lines_done(&s->lines);
     inline_chain_done(&s->chain);
@@ -539,5 +563,6 @@ void symbolizer_close(struct symbolizer *symbolizer)
     debug_files_close(&s->files);
     free(s->levels);
     free(s->identity);
+    free(s->file_name);
     free(s);
 }

@@ -5,8 +5,9 @@
  *
  * Opening finds the object and its debug info, and a note says what is missing. A run gets all
  * distinct positions of the object together and walks each compilation unit with positions once. It
- * calls back for each position with its levels, innermost (inline_level 0) first. An unknown
- * position has one level without names, and the caller shows module + offset.
+ * calls back for each position with its levels, innermost (inline_level 0) first. A position
+ * without a symbol is named by the start of its function in .eh_frame ("git+0x1d7c00"); without
+ * that it has one level without names, and the caller shows module + offset.
  *
  * Invariants
  *   SZ-1 on_position is called exactly once for every position, in no particular order, unless it

@@ -36,7 +36,7 @@ CREATE TABLE frames (           -- a distinct code position, shared by all proce
 
 CREATE TABLE functions (
   function_id INTEGER PRIMARY KEY,      -- 1, 2, …
-  name        TEXT NOT NULL,            -- demangled
+  name        TEXT NOT NULL,            -- demangled; 'git+0x1d7c00': a function without a symbol, by its file and its start
   raw_name    TEXT NOT NULL             -- as in the symbol table
 ) STRICT;
 
@@ -48,7 +48,7 @@ CREATE TABLE sources (
 CREATE TABLE frame_lines (      -- positions of a frame; every frame has level 0, even if nothing is known about it
   frame_id      INTEGER NOT NULL,       -- frame of the position
   inline_level  INTEGER NOT NULL,       -- 0 innermost
-  function_id   INTEGER,                -- NULL: no symbol covers it
+  function_id   INTEGER,                -- NULL: no symbol covers it, and the start of the function is not known
   source_id     INTEGER,                -- NULL: no line information
   line          INTEGER,                -- from 1; NULL: no line information
   column_number INTEGER,                -- from 1; NULL: not known

@@ -173,14 +173,16 @@ CREATE TABLE site_leaks (       -- leaks by call site and rule; blocks that were
   call_site_id INTEGER,                                  -- call site; NULL: stacks without one
   rule_id INTEGER,                                       -- joins suppressions; NULL: stacks that match no rule
   stacks INTEGER NOT NULL,                               -- number of stacks with such leaks
+  allocated_blocks INTEGER NOT NULL,                     -- all blocks of these stacks
   leaked_blocks INTEGER NOT NULL, leaked_bytes INTEGER NOT NULL, -- blocks that were never freed, and their requested bytes
   leaked_first_ns INTEGER NOT NULL, leaked_last_ns INTEGER NOT NULL, -- when the first and the last of them were allocated
   pattern TEXT,                                          -- how they came over time: see site_shapes; 'once': one block; NULL: less than half of the time was recorded
   leaked_blocks_margin REAL, leaked_bytes_margin REAL    -- as in backtrace_totals, for the sums
 ) STRICT;
-CREATE TABLE site_frees (       -- for each call site, the call site that freed most of its blocks
+CREATE TABLE site_frees (       -- the call site that freed most blocks of a call site: of its stacks that leak, and of its other stacks
   process_id INTEGER NOT NULL,                           -- process of both
   call_site_id INTEGER,                                  -- call site that allocated them; NULL: stacks without one
+  is_leaking INTEGER NOT NULL,                           -- 1: blocks of the stacks that leak; 0: of stacks that free all of theirs
   free_call_site_id INTEGER NOT NULL,                    -- call site that freed most of them
   blocks INTEGER NOT NULL                                -- number of blocks that it freed
 ) STRICT;
@@ -218,7 +220,7 @@ CREATE TABLE site_shapes (      -- the pattern in which the leaks, or the live b
 ) STRICT;
 CREATE TABLE site_growth (      -- call sites whose live bytes changed between regular snapshots
   process_id INTEGER NOT NULL, call_site_id INTEGER,     -- process and call site; NULL: stacks without one
-  snapshots INTEGER NOT NULL,                            -- number of regular snapshots of the process
+  snapshots INTEGER NOT NULL,                            -- number of regular snapshots of the process, without those of its teardown (the view _growth_range)
   from_bytes INTEGER NOT NULL, to_bytes INTEGER NOT NULL, -- live bytes at the first and at the last of them
   pattern TEXT,                                          -- how they rose: see site_shapes; NULL: they did not rise, or less than half of the time was recorded
   since_ns INTEGER, until_ns INTEGER,                    -- when one tenth and nine tenths of the rise were reached

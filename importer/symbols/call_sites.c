@@ -40,6 +40,8 @@ struct rules {
 struct frame_site {
     uint32_t unskipped; /* innermost level that no rule skips; 0: there is none */
     uint32_t innermost;
+    uint32_t object_id;
+    bool is_named; /* a level has a name or a source */
 };
 
 struct finder {
@@ -48,12 +50,14 @@ struct finder {
     struct error *err;
     struct rules rules[N_TARGETS];
     bool *is_skipped[N_TARGETS]; /* by id */
+    bool *is_start;              /* functions that are named by their start */
     size_t n_ids[N_TARGETS];     /* highest id + 1 */
     struct hash_map sites;       /* struct site, which is the whole key; number - 1 */
     struct frame_site *frames;   /* by frame_id */
     size_t n_frames;
     uint32_t *inherited;     /* by backtrace_id: innermost unskipped site; 0: none */
     uint32_t *call_site_ids; /* by backtrace_id */
+    uint32_t *wrappers;      /* by backtrace_id: object of the frame if it is skipped; else 0 */
     size_t n_nodes;
     uint32_t *ids; /* by site number - 1: its call_site_id; 0: no stack has it */
     uint32_t n_ids_given;
@@ -136,6 +140,8 @@ static int mark_function(struct finder *finder, sqlite3_stmt *statement)
     char *qualified = raw_name ? demangle_qualified(raw_name) : NULL;
 
     mark(finder, TARGET_FUNCTION, statement, qualified ? qualified : raw_name);
+    finder->is_start[database_id(statement, 0, finder->n_ids[TARGET_FUNCTION])] =
+        raw_name && strstr(raw_name, "+0x");
     free(qualified);
     return 0;
 }
@@ -173,7 +179,12 @@ static int read_sizes(struct finder *finder)
     finder->frames = calloc(finder->n_frames, sizeof(*finder->frames));
     finder->inherited = calloc(finder->n_nodes, sizeof(*finder->inherited));
     finder->call_site_ids = calloc(finder->n_nodes, sizeof(*finder->call_site_ids));
-    return finder->frames && finder->inherited && finder->call_site_ids ? 0 : no_memory(finder);
+    finder->wrappers = calloc(finder->n_nodes, sizeof(*finder->wrappers));
+    finder->is_start = calloc(finder->n_ids[TARGET_FUNCTION], sizeof(bool));
+    return finder->frames && finder->inherited && finder->call_site_ids && finder->wrappers
+                   && finder->is_start
+               ? 0
+               : no_memory(finder);
 }
 
 static int apply_rules(struct finder *finder)
@@ -232,7 +243,7 @@ static int number_site(struct finder *finder, const struct site *site, uint32_t 
 static int read_level(struct finder *finder, sqlite3_stmt *statement)
 {
     int64_t frame_id = database_id(statement, 0, finder->n_frames);
-    struct site site = {.function_id = sqlite3_column_int64(statement, 1),
+    struct site site = {.function_id = database_id(statement, 1, finder->n_ids[TARGET_FUNCTION]),
                         .source_id = sqlite3_column_int64(statement, 2),
                         .line = sqlite3_column_int64(statement, 3),
                         .object_id = sqlite3_column_int64(statement, 4)};
@@ -247,6 +258,9 @@ static int read_level(struct finder *finder, sqlite3_stmt *statement)
     if (!frame_id)
         return 0;
     frame = &finder->frames[frame_id];
+    if (site.source_id || (site.function_id && !finder->is_start[site.function_id]))
+        frame->is_named = true;
+    frame->object_id = (uint32_t)site.object_id;
     if (!frame->innermost)
         status = number_site(finder, &site, &frame->innermost);
     if (status == 0 && !frame->unskipped && !skips)
@@ -272,11 +286,20 @@ static int give_id(struct finder *finder, uint32_t number, uint32_t *ret_id)
                            (uint64_t)site->object_offset);
 }
 
+/* A function without a name that a wrapper of its library calls is a part of the wrapper. */
+static bool is_in_wrapper(const struct finder *finder, uint32_t parent, struct frame_site frame)
+{
+    return !frame.is_named && frame.object_id && finder->inherited[parent]
+           && finder->wrappers[parent] == frame.object_id;
+}
+
 /* Called in preorder: the parent has a lower id and was placed before. */
 static int place(struct finder *finder, uint32_t id, uint32_t parent, struct frame_site frame)
 {
-    uint32_t number = frame.unskipped ? frame.unskipped : finder->inherited[parent];
+    bool is_skipped = !frame.unskipped || is_in_wrapper(finder, parent, frame);
+    uint32_t number = is_skipped ? finder->inherited[parent] : frame.unskipped;
 
+    finder->wrappers[id] = is_skipped ? frame.object_id : 0;
     finder->inherited[id] = number;
     return give_id(finder, number ? number : frame.innermost, &finder->call_site_ids[id]);
 }
@@ -366,6 +389,8 @@ static void done(struct finder *finder)
     free(finder->frames);
     free(finder->inherited);
     free(finder->call_site_ids);
+    free(finder->wrappers);
+    free(finder->is_start);
     free(finder->ids);
 }
 

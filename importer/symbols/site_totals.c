@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The key of all sums: process, call site, and the rule or the freeing call site. */
+/* The key of all sums: process, call site, and the rule or the freeing call site. part: 1 for
+ * blocks of stacks that leak, in site_frees only. */
 struct place {
-    uint32_t process, site, other, reserved; /* 0 */
+    uint32_t process, site, part, other;
 };
 
 static int compare_places(const void *left, const void *right)
@@ -24,6 +25,8 @@ static int compare_places(const void *left, const void *right)
         return a->process < b->process ? -1 : 1;
     if (a->site != b->site)
         return a->site < b->site ? -1 : 1;
+    if (a->part != b->part)
+        return a->part < b->part ? -1 : 1;
     return (a->other > b->other) - (a->other < b->other);
 }
 
@@ -212,7 +215,19 @@ struct site_free {
     int64_t blocks;
 };
 
-static int add_frees(struct counting *counting, struct error *err)
+/* Adds the stack itself if it leaks. Statistics find stacks by other ids than those of the
+ * database. */
+static int add_leaking(struct counting *counting, uint32_t process, uint32_t id,
+                       const struct stack_totals *stack, struct error *err)
+{
+    const struct place place = {.process = process, .site = id};
+
+    return stack->leaked_blocks == 0 || sums_of(&counting->all, &place, sizeof place, err)
+               ? 0
+               : ERROR_NOMEM;
+}
+
+static int add_frees(struct counting *counting, const struct hash_map *leaking, struct error *err)
 {
     const struct site_of_stack *sites = counting->sites;
     const struct pair_totals_entry *entries = counting->statistics->totals->free_sites.elements;
@@ -223,9 +238,12 @@ static int add_frees(struct counting *counting, struct error *err)
         struct site_free *sum;
         if (entry->from == 0 || entry->from >= sites->n_stacks || entry->to >= sites->n_stacks)
             continue;
-        const struct place place = {.process = entry->process,
-                                    .site = sites->ids[entry->from],
-                                    .other = entry->to ? sites->ids[entry->to] : 0};
+        const struct place stack = {.process = entry->process, .site = entry->from};
+        const struct place place = {
+            .process = entry->process,
+            .site = sites->ids[entry->from],
+            .part = hash_map_find(leaking, &stack, sizeof stack, sizeof stack) != NULL,
+            .other = entry->to ? sites->ids[entry->to] : 0};
         if (entry->to && place.other == 0)
             continue;
         sum = sums_of(&counting->all, &place, sizeof *sum, err);
@@ -236,7 +254,7 @@ static int add_frees(struct counting *counting, struct error *err)
     return 0;
 }
 
-/* Order of two entries of one call site: most blocks first, then known freeing call sites. */
+/* Order of two entries of one part of a call site: most blocks first, then known freeing call sites. */
 static bool is_before(const struct site_free *a, const struct site_free *b)
 {
     return a->blocks != b->blocks ? a->blocks > b->blocks : a->place.other && !b->place.other;
@@ -246,26 +264,31 @@ static int write_frees(sqlite3 *db, struct counting *counting, struct error *err
 {
     sqlite3_stmt *insert = NULL;
     const struct site_free *frees;
+    struct counting leaking = {.statistics = counting->statistics, .sites = counting->sites};
     size_t next;
-    int code = add_frees(counting, err);
+    int code = each_stack(&leaking, add_leaking, err);
 
     if (code == 0)
-        code = database_prepare(db, "INSERT INTO site_frees VALUES (?, ?, ?, ?)", &insert, err);
+        code = add_frees(counting, &leaking.all, err);
+    hash_map_done(&leaking.all);
+    if (code == 0)
+        code = database_prepare(db, "INSERT INTO site_frees VALUES (?, ?, ?, ?, ?)", &insert, err);
     sort(&counting->all, sizeof *frees);
     frees = counting->all.elements;
     for (size_t i = 0; code == 0 && i < counting->all.n; i = next) {
         const struct site_free *most = &frees[i];
         for (next = i + 1; next < counting->all.n; next++) {
             if (frees[next].place.process != most->place.process
-                || frees[next].place.site != most->place.site)
+                || frees[next].place.site != most->place.site
+                || frees[next].place.part != most->place.part)
                 break;
             if (is_before(&frees[next], most))
                 most = &frees[next];
         }
         if (most->place.other)
-            code = database_insert(insert, err, "uzui", (uint64_t)most->place.process,
-                                   (uint64_t)most->place.site, (uint64_t)most->place.other,
-                                   most->blocks);
+            code = database_insert(insert, err, "uzuui", (uint64_t)most->place.process,
+                                   (uint64_t)most->place.site, (uint64_t)most->place.part,
+                                   (uint64_t)most->place.other, most->blocks);
     }
     sqlite3_finalize(insert);
     hash_map_done(&counting->all);
@@ -285,7 +308,7 @@ int site_totals_write_totals(sqlite3 *db, const struct statistics *statistics,
 
 struct site_leak {
     struct place place; /* other: the rule */
-    int64_t n_stacks, blocks, bytes;
+    int64_t n_stacks, allocated_blocks, blocks, bytes;
     uint64_t first_ns, last_ns;
     struct squares blocks_squares, bytes_squares;
 };
@@ -314,6 +337,8 @@ static int add_leak(struct counting *counting, uint32_t process, uint32_t id,
         leak->first_ns = stack->leaked_first_ns;
     if (stack->leaked_last_ns > leak->last_ns)
         leak->last_ns = stack->leaked_last_ns;
+    saturating_grow(&leak->allocated_blocks,
+                    (int64_t)(stack->allocated_blocks + stack->elided_blocks));
     saturating_grow(&leak->blocks, (int64_t)stack->leaked_blocks);
     saturating_grow(&leak->bytes, (int64_t)stack->leaked_bytes);
     if (stack->variances) {
@@ -324,9 +349,9 @@ static int add_leak(struct counting *counting, uint32_t process, uint32_t id,
 }
 
 static const char leaks_sql[] =
-    "INSERT INTO site_leaks(process_id, call_site_id, rule_id, stacks, leaked_blocks, leaked_bytes,"
+    "INSERT INTO site_leaks(process_id, call_site_id, rule_id, stacks, allocated_blocks, leaked_blocks, leaked_bytes,"
     " leaked_first_ns, leaked_last_ns, leaked_blocks_margin, leaked_bytes_margin, pattern)"
-    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, iif(?5 = 1, 'once', 'burst'))";
+    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, iif(?6 = 1, 'once', 'burst'))";
 /* Same result as the view _site_leaks. In one statement and materialized: SQLite builds an index
  * once per statement. */
 static const char patterns_sql[] =
@@ -351,10 +376,11 @@ int site_totals_write_leaks(sqlite3 *db, const struct statistics *statistics,
     leaks = counting.all.elements;
     for (size_t i = 0; code == 0 && i < counting.all.n; i++) {
         const struct site_leak *leak = &leaks[i];
-        code = database_insert(
-            insert, err, "uzziiiuuss", (uint64_t)leak->place.process, (uint64_t)leak->place.site,
-            (uint64_t)leak->place.other, leak->n_stacks, leak->blocks, leak->bytes, leak->first_ns,
-            leak->last_ns, margin_of(&leak->blocks_squares), margin_of(&leak->bytes_squares));
+        code = database_insert(insert, err, "uzziiiiuuss", (uint64_t)leak->place.process,
+                               (uint64_t)leak->place.site, (uint64_t)leak->place.other,
+                               leak->n_stacks, leak->allocated_blocks, leak->blocks, leak->bytes,
+                               leak->first_ns, leak->last_ns, margin_of(&leak->blocks_squares),
+                               margin_of(&leak->bytes_squares));
     }
     sqlite3_finalize(insert);
     if (code == 0)

@@ -98,7 +98,7 @@ static const char magic[8] = "mtrsym\n";
 
 enum {
     /* Increase when the symbolizer's answers or the file format change. */
-    CACHE_VERSION = 3,
+    CACHE_VERSION = 4,
     LARGEST_FILE = 1 << 30
 };
 

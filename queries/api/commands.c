@@ -180,7 +180,7 @@ const struct command commands[] = {
      .view = "growth",
      .columns =
          "process_id, grown_bytes, bytes_per_s, pattern, since_ns, from_bytes, to_bytes, " SITE_COLUMNS,
-     .help = "call sites whose live bytes keep rising",
+     .help = "call sites whose live bytes rose, those that go on first",
      .how = "; -o growth.svg",
      .is_over_time = true,
      .next = "groups",

@@ -83,8 +83,8 @@ static void format_end(const char *kind, int value, bool is_foreign, char *text,
             "how it ended was not recorded: \"leaked\" means live at the end of the recording");
     else if (kind && strcmp(kind, "unseen") == 0)
         (void)snprintf(text, size,
-                       "the log goes no further, and whether it still runs is not known here: %s",
-                       live);
+                       "the log goes no further, and whether it still runs is not known here: "
+                       "its blocks count as live");
     else if (!kind || strcmp(kind, "unknown") == 0)
         (void)snprintf(
             text, size,
@@ -99,9 +99,30 @@ static void format_end(const char *kind, int value, bool is_foreign, char *text,
     else if (strcmp(kind, "exec") == 0)
         (void)snprintf(text, size, "replaced by exec: what was live then is not a leak");
     else if (strcmp(kind, "detached") == 0)
-        (void)snprintf(text, size, "went on when the recording was detached: %s", live);
+        (void)snprintf(text, size,
+                       "went on when the recording was detached: its blocks were live, not leaked");
     else
-        (void)snprintf(text, size, "still running: %s", live);
+        (void)snprintf(text, size, "still running: its blocks are live, not leaked");
+}
+
+const char *headline_leaked(const struct query *query, int64_t process_id)
+{
+    struct sqlite3_stmt *stmt;
+    struct error ignored;
+    bool has_live = false;
+
+    if (filter_instant(&query->options->filter))
+        return "live then";
+    if (rundb_prepare(&query->database,
+                      "SELECT 1 FROM processes WHERE ?1 IN (0, process_id)"
+                      " AND end_kind IN ('running', 'detached', 'unseen')",
+                      &stmt, &ignored)
+        != 0)
+        return "leaked";
+    sqlite3_bind_int64(stmt, 1, process_id);
+    has_live = sqlite3_step(stmt) == SQLITE_ROW;
+    sqlite3_finalize(stmt);
+    return has_live ? "live" : "leaked";
 }
 
 static bool is_of_this_machine(const char *architecture)

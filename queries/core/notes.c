@@ -246,7 +246,8 @@ static const char until_sql[] =
 
 static void format_until(struct sqlite3_stmt *row, char *text, size_t size)
 {
-    static const char missing[] = "what came later is in no figure, and leaked means live then";
+    static const char missing[] =
+        "what came later is in no figure, and blocks are live then, not leaked";
     char time[UNITS_TEXT_BYTES];
 
     if (sqlite3_column_int(row, 1))

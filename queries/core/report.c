@@ -2,12 +2,14 @@
 #include "queries/core/report.h"
 
 #include "lib/base/error.h"
+#include "queries/core/blame_hint.h"
 #include "queries/core/command.h"
 #include "queries/core/query.h"
 #include "queries/core/report_sql.h"
 #include "queries/filter/filter_sql.h"
 #include "queries/render/column.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -106,6 +108,18 @@ int report_print(struct query *query, struct sqlite3_stmt *stmt, const char *nex
     return 0;
 }
 
+/* The rows are call sites, in the order of the view. */
+static bool has_blamed_rows(const struct query *query)
+{
+    static const char *const names[] = {"peak", "temporary", "hot", "growth"};
+    bool is_one = false;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        is_one = is_one || strcmp(query->options->command->name, names[i]) == 0;
+    return is_one && query->style.format == RENDER_TABLE && !query->options->sort_by
+           && !query->options->fail_if;
+}
+
 /* made_rows: the JSON that the source reads by json_each(:made_rows); NULL: it reads the
  * database. */
 static int show(struct query *query, const char *source, const char *made_rows,
@@ -122,8 +136,12 @@ static int show(struct query *query, const char *source, const char *made_rows,
     if (made_rows)
         sqlite3_bind_text(stmt, sqlite3_bind_parameter_index(stmt, ":made_rows"), made_rows, -1,
                           SQLITE_STATIC);
-    if (!query_show_sql(query, stmt))
+    if (!query_show_sql(query, stmt)) {
         rc = report_print(query, stmt, NULL, NULL, &n_rows, err);
+        if (rc == 0 && n_rows > 0 && has_blamed_rows(query))
+            rc = blame_hint_print(query, query->options->command->view, query->options->process_id,
+                                  err);
+    }
     sqlite3_finalize(stmt);
     if (rc == 0 && query->options->fail_if && n_rows > 0)
         query->has_failed = true;

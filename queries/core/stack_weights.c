@@ -4,6 +4,7 @@
 #include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
 #include "lib/base/saturating.h"
+#include "queries/core/headline.h"
 #include "queries/core/query.h"
 
 #include <stdlib.h>
@@ -69,9 +70,10 @@ const struct stack_measure_columns *stack_measure_columns(enum stack_measure mea
     return &measures[measure].columns;
 }
 
-const char *stack_measure_title(enum stack_measure measure)
+const char *stack_measure_title(const struct query *query, enum stack_measure measure)
 {
-    return measures[measure].title;
+    return measure == STACK_MEASURE_LEAKED ? headline_leaked(query, query->options->process_id)
+                                           : measures[measure].title;
 }
 
 int stack_measure_of(const struct query *query, enum stack_measure *ret_measure, struct error *err)

@@ -95,8 +95,8 @@ struct stack_measure_columns {
 
 const struct stack_measure_columns *stack_measure_columns(enum stack_measure measure);
 
-/* For titles: "live at the peak", "leaked", … */
-const char *stack_measure_title(enum stack_measure measure);
+/* For titles: "live at the peak", "leaked" (headline_leaked), … */
+const char *stack_measure_title(const struct query *query, enum stack_measure measure);
 
 /* The measure of --measure; without it live if --at is given, else peak. ERROR_USAGE for live
  * without --at. */

@@ -60,7 +60,7 @@ int tree_title_format(const struct query *query, const struct stack_weights *wei
         return rc;
     (void)snprintf(
         ret_text, size, "%s: %s, %s in %s of %s %s", processes,
-        stack_measure_title(weights->measure),
+        stack_measure_title(query, weights->measure),
         estimate_format_bytes(weights->total_bytes,
                               estimate_margin(is_estimate, weights->bytes_square), bytes),
         estimate_format_blocks(weights->total_blocks,

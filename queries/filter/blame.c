@@ -30,10 +30,13 @@ struct blame {
     struct selected_code past;
     struct id_set skipped[N_TARGETS];
     struct hash_map places;
-    int64_t n_sites;      /* highest id + 1, with the new ones */
-    int64_t *of_frame;    /* the call site that a frame provides; 0: none */
-    int64_t *of_stack;    /* the innermost one provided on the path from the root */
-    unsigned char *moves; /* by call site of the file: its function matches */
+    int64_t n_sites;         /* highest id + 1, with the new ones */
+    int64_t *of_frame;       /* the call site that a frame provides; 0: none */
+    int64_t *of_stack;       /* the innermost one provided on the path from the root */
+    unsigned char *moves;    /* by call site of the file: its function matches */
+    unsigned char *is_named; /* by frame: a level has a name or a source */
+    int64_t *objects;        /* by frame */
+    int64_t *wrappers;       /* by stack: object of the frame if it is skipped; else 0 */
     size_t n_frames, n_stacks, n_file_sites;
 };
 
@@ -129,6 +132,8 @@ static int read_level(struct blame *blame, struct sqlite3_stmt *row, struct erro
 
     if (key.function_id == 0 && key.source_id == 0 && key.object_id != 0)
         key.object_offset = sqlite3_column_int64(row, 5);
+    blame->objects[frame_id] = key.object_id;
+    blame->is_named[frame_id] |= key.source_id || !sqlite3_column_int(row, 6);
     if (*site || is_skipped(blame, frame_id, &key))
         return 0;
     place = hash_map_get(&blame->places, &key, key_bytes, sizeof(key));
@@ -147,9 +152,15 @@ static int read_stack(struct blame *blame, struct sqlite3_stmt *row, struct erro
 {
     int64_t id = database_id(row, 0, blame->n_stacks);
     int64_t caller = database_id(row, 1, (size_t)id);
-    int64_t offered = blame->of_frame[database_id(row, 2, blame->n_frames)];
+    int64_t frame = database_id(row, 2, blame->n_frames);
+    int64_t offered = blame->of_frame[frame];
 
     (void)err;
+    /* as in the importer: a function without a name that a wrapper of its library calls */
+    if (!blame->is_named[frame] && blame->objects[frame] && blame->of_stack[caller]
+        && blame->wrappers[caller] == blame->objects[frame])
+        offered = 0;
+    blame->wrappers[id] = offered ? 0 : blame->objects[frame];
     blame->of_stack[id] = offered ? offered : blame->of_stack[caller];
     return 0;
 }
@@ -240,7 +251,13 @@ static int reserve(struct blame *blame, struct error *err)
     blame->of_frame = calloc(blame->n_frames, sizeof(*blame->of_frame));
     blame->of_stack = calloc(blame->n_stacks, sizeof(*blame->of_stack));
     blame->moves = calloc(blame->n_file_sites, 1);
-    return blame->of_frame && blame->of_stack && blame->moves ? 0 : no_memory(err);
+    blame->is_named = calloc(blame->n_frames, 1);
+    blame->objects = calloc(blame->n_frames, sizeof(*blame->objects));
+    blame->wrappers = calloc(blame->n_stacks, sizeof(*blame->wrappers));
+    return blame->of_frame && blame->of_stack && blame->moves && blame->is_named && blame->objects
+                   && blame->wrappers
+               ? 0
+               : no_memory(err);
 }
 
 static int find(struct blame *blame, const char *pattern, struct error *err)
@@ -263,9 +280,10 @@ static int find(struct blame *blame, const char *pattern, struct error *err)
     if (rc == 0)
         rc = each_row(
             blame,
-            "SELECT l.frame_id, l.function_id, l.source_id, l.line, f.object_id, f.object_offset"
-            " FROM frame_lines AS l JOIN frames AS f ON f.frame_id = l.frame_id"
-            " WHERE l.frame_id > 0 ORDER BY l.frame_id, l.inline_level",
+            "SELECT l.frame_id, l.function_id, l.source_id, l.line, f.object_id, f.object_offset,"
+            " coalesce(g.raw_name GLOB '*+0x*', 1) FROM frame_lines AS l"
+            " JOIN frames AS f ON f.frame_id = l.frame_id"
+            " LEFT JOIN functions AS g ON g.function_id = l.function_id WHERE l.frame_id > 0 ORDER BY l.frame_id, l.inline_level",
             read_level, err);
     return rc == 0 ? each_row(blame,
                               "SELECT backtrace_id, parent_backtrace_id, frame_id"
@@ -290,5 +308,8 @@ int blame_install(struct rundb *database, const char *pattern, struct error *err
     free(blame.of_frame);
     free(blame.of_stack);
     free(blame.moves);
+    free(blame.is_named);
+    free(blame.objects);
+    free(blame.wrappers);
     return rc;
 }

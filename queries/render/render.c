@@ -4,6 +4,7 @@
 #include "lib/base/error.h"
 #include "lib/base/json_text.h"
 #include "queries/db/rundb.h"
+#include "queries/render/caller_line.h"
 #include "queries/render/column.h"
 #include "queries/render/stack_text.h"
 #include "queries/render/table.h"
@@ -15,7 +16,8 @@
 enum {
     CELL_BYTES = 1024,
     NO_COLUMN = -1,
-    N_STACKS = 3
+    N_STACKS = 3,
+    MAX_CALLERS = 32 /* rows with the line of a caller */
 };
 
 static const struct {
@@ -43,7 +45,9 @@ int render_format_parse(const char *text, enum render_format *ret_format, struct
 struct layout {
     struct where_columns where;
     int process;
-    int stacks[N_STACKS]; /* of stack_columns; shown below the row, position by position */
+    int site;
+    const struct rundb *database; /* to find lines of callers; NULL: do not */
+    int stacks[N_STACKS];         /* of stack_columns; shown below the row, position by position */
 };
 
 static int find_column(struct sqlite3_stmt *stmt, const char *name)
@@ -83,7 +87,10 @@ static bool is_any_shown(const struct layout *layout, int n_columns)
 static struct layout layout_of(struct sqlite3_stmt *stmt, const struct render_style *style)
 {
     const struct where_columns nowhere = {NO_COLUMN, NO_COLUMN, NO_COLUMN, NO_COLUMN};
-    struct layout layout = {nowhere, NO_COLUMN, {NO_COLUMN, NO_COLUMN, NO_COLUMN}};
+    struct layout layout = {.where = nowhere,
+                            .process = NO_COLUMN,
+                            .site = find_column(stmt, "call_site_id"),
+                            .stacks = {NO_COLUMN, NO_COLUMN, NO_COLUMN}};
     const struct layout plain = layout;
     struct where_columns where = {find_column(stmt, "function"), find_column(stmt, "source"),
                                   find_column(stmt, "line"), find_column(stmt, "module")};
@@ -133,6 +140,17 @@ static void add_text_column(struct table *table, size_t column)
         table_rank(table, column, TABLE_RANK_TEXT);
 }
 
+static void add_where(struct table *table, struct sqlite3_stmt *row, const struct layout *layout)
+{
+    char from[CELL_BYTES] = "";
+
+    if (layout->database && layout->site >= 0
+        && sqlite3_column_type(row, layout->where.line) == SQLITE_NULL)
+        caller_line_append(layout->database, sqlite3_column_int64(row, layout->site), from,
+                           sizeof(from));
+    stack_text_add_place(table, row, &layout->where, from);
+}
+
 static void add_row(struct table *table, struct sqlite3_stmt *row, const struct layout *layout,
                     bool is_wide)
 {
@@ -146,7 +164,7 @@ static void add_row(struct table *table, struct sqlite3_stmt *row, const struct 
             add_text_column(table, cell);
         cell++;
         if (i == layout->where.function) {
-            stack_text_add_place(table, row, &layout->where, "");
+            add_where(table, row, layout);
             continue;
         }
         column_format(row, i, column_unit_of(sqlite3_column_name(row, i)), is_wide, text,
@@ -176,6 +194,7 @@ static int render_table(const struct rundb *database, struct sqlite3_stmt *stmt,
     while ((max_rows < 0 || *n_rows < max_rows) && (rc = rundb_step(database, stmt, err)) == 1) {
         if (style->see_row)
             style->see_row(style->see_context, stmt);
+        layout.database = *n_rows < MAX_CALLERS ? database : NULL;
         add_row(&table, stmt, &layout, style->is_wide);
         ++*n_rows;
     }

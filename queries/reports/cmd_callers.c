@@ -202,15 +202,16 @@ static void print_title(const struct query *query, const struct relation *relati
     char blocks[UNITS_TEXT_BYTES];
     char share[UNITS_TEXT_BYTES];
 
-    (void)fprintf(
-        query->out, "%s of %s: %s, %s in %s %s, %s of all\n",
-        relation->is_callers ? "callers" : "callees", query->options->arguments[0],
-        stack_measure_title(weights->measure), units_format_bytes(relation->total_bytes, bytes),
-        units_format_count(relation->total_blocks, blocks),
-        relation->total_blocks == 1 ? "block" : "blocks",
-        units_format_share(
-            weights->total_bytes ? (double)relation->total_bytes / (double)weights->total_bytes : 0,
-            share));
+    (void)fprintf(query->out, "%s of %s: %s, %s in %s %s, %s of all\n",
+                  relation->is_callers ? "callers" : "callees", query->options->arguments[0],
+                  stack_measure_title(query, weights->measure),
+                  units_format_bytes(relation->total_bytes, bytes),
+                  units_format_count(relation->total_blocks, blocks),
+                  relation->total_blocks == 1 ? "block" : "blocks",
+                  units_format_share(weights->total_bytes ? (double)relation->total_bytes
+                                                                / (double)weights->total_bytes
+                                                          : 0,
+                                     share));
 }
 
 static int show(const struct relation *relation, struct query *query, struct error *err)

@@ -325,20 +325,20 @@ static void print_title(const struct query *query, const struct query_options *s
 
     for (size_t i = 0; i < diff->n; i++)
         add(&all, &diff->list[i]);
-    (void)fprintf(query->out, "%s, from %s to %s: %s%s in %s%s %s\n", stack_measure_title(measure),
-                  is_of_instants ? sides[0].filter.values[sides[0].filter.n_values - 1].text
-                                 : sides[0].database_path,
-                  is_of_instants ? sides[1].filter.values[sides[1].filter.n_values - 1].text
-                                 : sides[1].database_path,
-                  change_bytes(&all) > 0 ? "+" : "",
-                  estimate_format_bytes(change_bytes(&all),
-                                        estimate_margin(is_estimate, all.bytes_square), bytes),
-                  change_blocks(&all) > 0 ? "+" : "",
-                  estimate_format_count(change_blocks(&all),
-                                        estimate_margin(is_estimate, all.blocks_square), blocks),
-                  !is_estimate && (change_blocks(&all) == 1 || change_blocks(&all) == -1)
-                      ? "block"
-                      : "blocks");
+    (void)fprintf(
+        query->out, "%s, from %s to %s: %s%s in %s%s %s\n", stack_measure_title(query, measure),
+        is_of_instants ? sides[0].filter.values[sides[0].filter.n_values - 1].text
+                       : sides[0].database_path,
+        is_of_instants ? sides[1].filter.values[sides[1].filter.n_values - 1].text
+                       : sides[1].database_path,
+        change_bytes(&all) > 0 ? "+" : "",
+        estimate_format_bytes(change_bytes(&all), estimate_margin(is_estimate, all.bytes_square),
+                              bytes),
+        change_blocks(&all) > 0 ? "+" : "",
+        estimate_format_count(change_blocks(&all), estimate_margin(is_estimate, all.blocks_square),
+                              blocks),
+        !is_estimate && (change_blocks(&all) == 1 || change_blocks(&all) == -1) ? "block"
+                                                                                : "blocks");
 }
 
 static void add_row(struct computed_rows *rows, const struct entry *entry, bool is_estimate)

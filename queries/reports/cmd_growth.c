@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* growth: rows, and as a picture the live bytes of the call sites that grew most. */
+/* growth: rows, and as a picture the live bytes of its first call sites. */
 #include "lib/base/error.h"
 #include "lib/base/saturating.h"
 #include "queries/core/headline.h"
@@ -21,7 +21,7 @@ enum {
 
 struct lines {
     const struct query *query;
-    int64_t process_id; /* with the most growth, unless --process is given */
+    int64_t process_id; /* of the first row, unless --process is given */
     int64_t sites[MAX_LINES];
     char names[MAX_LINES][NAME_BYTES];
     int64_t values[MAX_LINES][MAX_SNAPSHOTS];
@@ -32,8 +32,8 @@ struct lines {
 static const char sites_sql[] =
     "SELECT process_id, ifnull(call_site_id, 0), function, source, line, module FROM growth"
     " WHERE process_id = (SELECT process_id FROM growth WHERE :process IN (0, process_id)"
-    " AND :site IN (0, call_site_id) ORDER BY grown_bytes DESC LIMIT 1)"
-    " AND :site IN (0, call_site_id) ORDER BY grown_bytes DESC, call_site_id LIMIT :count";
+    " AND :site IN (0, call_site_id) ORDER BY weight DESC LIMIT 1)"
+    " AND :site IN (0, call_site_id) ORDER BY weight DESC, call_site_id LIMIT :count";
 
 static int read_sites(struct lines *lines, struct error *err)
 {
@@ -53,7 +53,7 @@ static int read_sites(struct lines *lines, struct error *err)
     }
     sqlite3_finalize(stmt);
     return rc == 0 && lines->n == 0
-               ? error_set(err, ERROR_NOT_FOUND, "nothing to draw: nothing keeps growing")
+               ? error_set(err, ERROR_NOT_FOUND, "nothing to draw: nothing grew")
                : rc;
 }
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * leaks: for people one screen per process: how it ended, totals, and each call site with the
- * pattern of its leak and where its other blocks are freed. As json, csv, with --site or --fail-if
- * it is the plain view without suppressed leaks.
+ * pattern of its leak and where its other blocks, or those of its other stacks, are freed. As json,
+ * csv, with --site or --fail-if it is the plain view without suppressed leaks.
  */
 #include "lib/base/error.h"
 #include "lib/base/units.h"
+#include "queries/core/blame_hint.h"
 #include "queries/core/headline.h"
 #include "queries/core/query.h"
 #include "queries/core/report.h"
 #include "queries/core/report_sql.h"
+#include "queries/render/caller_line.h"
 #include "queries/render/estimate.h"
 #include "queries/render/shorten.h"
 #include "queries/render/stack_text.h"
@@ -22,6 +24,7 @@
 
 enum {
     CELL_BYTES = 1024,
+    MAX_CALLERS = 32, /* rows with the line of a caller */
     NARROW = 96 /* in narrower terminals the numbers of the pattern would displace the function */
 };
 
@@ -64,6 +67,7 @@ static const char rows_sql[] =
     " FROM leaks AS l JOIN processes AS p ON p.process_id = l.process_id"
     " JOIN _judged AS j ON j.process_id = l.process_id"
     " LEFT JOIN site_frees AS f ON f.process_id = l.process_id AND f.call_site_id = l.call_site_id"
+    " AND f.is_leaking = (l.share_of_site < 1)" /* if its stacks free nothing, its other stacks' */
     " LEFT JOIN _sites AS e ON e.call_site_id = f.free_call_site_id"
     " WHERE l.process_id = :process AND l.suppressed_by IS NULL"
     " ORDER BY l.weight DESC, l.leaked_bytes DESC, l.leaked_blocks DESC, l.call_site_id"
@@ -142,7 +146,7 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
         *ret_n_sites = sqlite3_column_int64(stmt, 2);
         (void)fprintf(
             query->out, "%s %s in %s of %" PRId64 " site%s%s; %s%s%s\n",
-            filter_instant(&query->options->filter) ? "live then" : "leaked",
+            headline_leaked(query, process_id),
             estimate_format_bytes(sqlite3_column_int64(stmt, 0), margin_of(stmt, 5), bytes),
             estimate_format_blocks(sqlite3_column_int64(stmt, 1), margin_of(stmt, 6), blocks),
             *ret_n_sites, *ret_n_sites == 1 ? "" : "s",
@@ -190,15 +194,20 @@ static void format_when(struct sqlite3_stmt *row, char *text, size_t size)
     }
 }
 
-static void add_where(struct table *table, struct sqlite3_stmt *row)
+/* database: to find the line of a caller; NULL: do not. */
+static void add_where(struct table *table, const struct rundb *database, struct sqlite3_stmt *row)
 {
     static const struct where_columns columns = {FUNCTION, SOURCE, LINE, MODULE};
-    char stacks[CELL_BYTES] = "";
+    char more[CELL_BYTES] = "";
+    size_t used;
 
+    if (database && sqlite3_column_type(row, LINE) == SQLITE_NULL)
+        caller_line_append(database, sqlite3_column_int64(row, CALL_SITE_ID), more, sizeof(more));
+    used = strlen(more);
     if (sqlite3_column_int64(row, STACKS) > 1)
-        (void)snprintf(stacks, sizeof(stacks), "  %" PRId64 " stacks",
+        (void)snprintf(more + used, sizeof(more) - used, "  %" PRId64 " stacks",
                        (int64_t)sqlite3_column_int64(row, STACKS));
-    stack_text_add_place(table, row, &columns, stacks);
+    stack_text_add_place(table, row, &columns, more);
 }
 
 /* In a narrow terminal it has a line of its own. */
@@ -206,7 +215,9 @@ static void add_freed_in(struct table *table, struct sqlite3_stmt *row, bool is_
 {
     static const struct where_columns columns = {FREE_FUNCTION, FREE_SOURCE, FREE_LINE,
                                                  FREE_MODULE};
-    static const char said[] = "the others are freed in ";
+    const char *said = sqlite3_column_double(row, SHARE_OF_SITE) < 1
+                           ? "the others are freed in "
+                           : "other stacks free theirs in ";
     char text[CELL_BYTES];
 
     if (sqlite3_column_type(row, FREE_SITE_ID) == SQLITE_NULL)
@@ -235,7 +246,8 @@ static void add_stack(struct table *table, struct sqlite3_stmt *row)
     stack_text_add(table, rundb_text(row, STACK), false);
 }
 
-static void add_row(struct table *table, struct sqlite3_stmt *row, bool is_narrow)
+static void add_row(struct table *table, const struct rundb *database, struct sqlite3_stmt *row,
+                    bool is_narrow)
 {
     char text[CELL_BYTES];
 
@@ -252,7 +264,7 @@ static void add_row(struct table *table, struct sqlite3_stmt *row, bool is_narro
     (void)snprintf(text, sizeof(text), "%" PRId64,
                    (int64_t)sqlite3_column_int64(row, CALL_SITE_ID));
     table_add_cell(table, text);
-    add_where(table, row);
+    add_where(table, database, row);
     add_freed_in(table, row, is_narrow);
     if (sqlite3_column_count(row) > STACK)
         add_stack(table, row);
@@ -326,7 +338,7 @@ static int print_rows(const struct query *query, struct sqlite3_stmt *stmt, int6
             *ret_site = sqlite3_column_int64(stmt, CALL_SITE_ID);
             (void)snprintf(ret_function, CELL_BYTES, "%s", rundb_text(stmt, FUNCTION));
         }
-        add_row(&table, stmt, is_narrow);
+        add_row(&table, n_rows <= MAX_CALLERS ? &query->database : NULL, stmt, is_narrow);
     }
     if (rc == 0 && n_rows > 0)
         rc = table_print(&table, query->style.width, query->style.is_coloured, query->out, err);
@@ -369,7 +381,7 @@ static int print_sites(const struct query *query, int64_t process_id, int64_t n_
                       n_sites - max_rows - query->options->skip == 1 ? "" : "s");
     if (rc == 0 && site_id)
         print_next(query, process_id, site_id, function);
-    return rc;
+    return rc == 0 ? blame_hint_print(query, "leaks", process_id, err) : rc;
 }
 
 static int print_rules(const struct query *query, int64_t process_id, struct error *err)

@@ -236,8 +236,8 @@ static void print_source(const struct query *query, const struct file_sum *file,
     size_t capacity = 0;
     bool is_gap = false;
 
-    (void)fprintf(query->out, "%s: %s\n%10s %10s %6s\n", file->path, stack_measure_title(measure),
-                  "own", "total", "line");
+    (void)fprintf(query->out, "%s: %s\n%10s %10s %6s\n", file->path,
+                  stack_measure_title(query, measure), "own", "total", "line");
     for (int64_t number = 1; getline(&text, &capacity, source) >= 0; number++) {
         if (!is_near(file, number)) {
             is_gap = true;

@@ -58,7 +58,7 @@ static const struct part {
      " l.bytes_margin, l.blocks_margin FROM peak AS l"
      " WHERE l.process_id = ?1 LIMIT 100",
      false},
-    {"growth", "Growth", "call sites whose live bytes keep rising",
+    {"growth", "Growth", "call sites whose live bytes rose, those that go on first",
      "SELECT grown_bytes, bytes_per_s, pattern, since_ns, to_bytes, call_site_id, function, source, line, module"
      " FROM growth WHERE process_id = ?1 LIMIT 100",
      true},
@@ -150,8 +150,8 @@ static const struct number {
     {"allocations", "blocks allocated", true},
     {"peak_bytes", "live at the peak", false},
     {"peak_ns", "the peak was at", false},
-    {"leaked_bytes", "leaked", true},
-    {"leaked_blocks", "blocks leaked", true},
+    {"leaked_bytes", NULL, true}, /* "leaked" or "live" */
+    {"leaked_blocks", "blocks of these", true},
     {"suppressed_bytes", "of these suppressed", true},
     {"temporary_blocks", "temporary blocks", true},
     {"reallocs", "reallocs", false},
@@ -183,7 +183,8 @@ static void format_number(const struct summary_numbers *all, const struct summar
         (void)estimate_format_count(number->value, margin, text);
 }
 
-static void put_numbers(const struct query *query, const struct summary_numbers *all)
+static void put_numbers(const struct query *query, int64_t process_id,
+                        const struct summary_numbers *all)
 {
     (void)fputs("<dl id=\"summary\">\n", query->out);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
@@ -193,7 +194,8 @@ static void put_numbers(const struct query *query, const struct summary_numbers 
         if (!number || !number->is_known || (has_filters(query) && !numbers[i].is_of_blocks))
             continue;
         format_number(all, number, text);
-        (void)fprintf(query->out, "<div><dt>%s</dt><dd data-name=\"%s\">", numbers[i].title,
+        (void)fprintf(query->out, "<div><dt>%s</dt><dd data-name=\"%s\">",
+                      numbers[i].title ? numbers[i].title : headline_leaked(query, process_id),
                       numbers[i].name);
         svg_put_text(query->out, text);
         (void)fputs("</dd></div>\n", query->out);
@@ -391,7 +393,7 @@ static int put_page(const struct query *query, int64_t process_id, struct error 
     if (rc == 0)
         rc = put_findings(query, process_id, &all, err);
     if (rc == 0)
-        put_numbers(query, &all);
+        put_numbers(query, process_id, &all);
     if (rc == 0)
         rc = put_charts(query, process_id, err);
     if (rc == 0)

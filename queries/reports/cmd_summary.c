@@ -173,7 +173,7 @@ static void print_temporary(FILE *out, const struct summary_numbers *f)
         (void)fputs("temporary   not known from samples, nor how often realloc was called\n", out);
 }
 
-static void print_totals(FILE *out, const struct summary_numbers *f)
+static void print_totals(FILE *out, const struct summary_numbers *f, const char *leaked)
 {
     bool has_reallocs = summary_is_known(f, "reallocs");
     struct texts t = {.n = 0};
@@ -188,7 +188,7 @@ static void print_totals(FILE *out, const struct summary_numbers *f)
                   summary_is_known(f, "inherited_frees")
                       ? counted(&t, summary_number(f, "inherited_frees"), "block")
                       : "not known from samples how many");
-    (void)fprintf(out, "leaked      %s in %s, of these %s suppressed\n",
+    (void)fprintf(out, "%-11s %s in %s, of these %s suppressed\n", leaked,
                   estimated_bytes(&t, f, "leaked_bytes"), estimated_blocks(&t, f, "leaked_blocks"),
                   estimated_bytes(&t, f, "suppressed_bytes"));
     print_temporary(out, f);
@@ -325,11 +325,11 @@ static void print_recording(FILE *out, const struct summary_numbers *f)
 
 /* The first rows of a report: two numbers and where. */
 static const struct top {
-    const char *title;
+    const char *title; /* NULL: that of leaks */
     const char *command;
     const char *sql; /* bytes, blocks, function, source, line, module */
 } tops[] = {
-    {"leaked, growing ones first", "leaks",
+    {NULL, "leaks",
      "SELECT leaked_bytes, leaked_blocks, function, source, line, module FROM leaks"
      " WHERE process_id = :process AND suppressed_by IS NULL LIMIT :count"},
     {"live at the peak", "peak",
@@ -346,6 +346,7 @@ static int print_top(const struct query *query, const struct top *top, int64_t p
     struct sqlite3_stmt *stmt;
     struct table table;
     char text[CELL_BYTES];
+    char leaks[CELL_BYTES];
     int rc = rundb_prepare(&query->database, top->sql, &stmt, err);
 
     if (rc != 0)
@@ -355,7 +356,9 @@ static int print_top(const struct query *query, const struct top *top, int64_t p
     table_init(&table);
     table_add_column(&table, "bytes", true);
     table_add_column(&table, "blocks", true);
-    table_add_column(&table, top->title, false);
+    (void)snprintf(leaks, sizeof(leaks), "%s, growing ones first",
+                   headline_leaked(query, process_id));
+    table_add_column(&table, top->title ? top->title : leaks, false);
     while ((rc = rundb_step(&query->database, stmt, err)) == 1) {
         table_add_cell(&table, units_format_bytes(sqlite3_column_int64(stmt, 0), text));
         table_add_cell(&table, units_format_count(sqlite3_column_int64(stmt, 1), text));
@@ -392,7 +395,7 @@ static int print_process(struct query *query, int64_t process_id, struct error *
     if (rc != 0)
         return rc;
     findings_print(query, &findings);
-    print_totals(query->out, &numbers);
+    print_totals(query->out, &numbers, headline_leaked(query, process_id));
     print_heap(query->out, &numbers, "peak");
     print_heap(query->out, &numbers, "end");
     print_foreign_heaps(query->out, &numbers);

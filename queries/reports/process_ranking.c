@@ -9,6 +9,7 @@
 #include "queries/render/table.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum {
     CELL_BYTES = 1024,
@@ -52,13 +53,14 @@ static int print_totals(const struct query *query, struct error *err)
         return rc;
     rc = rundb_step(&query->database, stmt, err);
     headline_filters(query, filters, sizeof(filters));
+    const bool is_live = strcmp(headline_leaked(query, 0), "live") == 0;
     if (rc == 1)
         headline_print_file(query);
     if (rc == 1)
         (void)fprintf(query->out,
-                      "%" PRId64 " processes leaked %s in %s; the highest peak is %s in"
+                      "%" PRId64 " processes %s %s in %s; the highest peak is %s in"
                       " process %" PRId64 "%s\n",
-                      (int64_t)sqlite3_column_int64(stmt, 0),
+                      (int64_t)sqlite3_column_int64(stmt, 0), is_live ? "hold" : "leaked",
                       units_format_bytes(sqlite3_column_int64(stmt, 1), leaked),
                       units_format_counted(sqlite3_column_int64(stmt, 2), "block", blocks),
                       units_format_bytes(sqlite3_column_int64(stmt, 3), peak),
@@ -83,6 +85,7 @@ static int print_sites(const struct query *query, struct error *err)
 {
     struct sqlite3_stmt *stmt = NULL;
     struct table table;
+    char title[CELL_BYTES];
     int rc = rundb_prepare(&query->database, sites_sql, &stmt, err);
 
     if (rc != 0)
@@ -92,7 +95,8 @@ static int print_sites(const struct query *query, struct error *err)
     table_add_column(&table, "bytes", true);
     table_add_column(&table, "blocks", true);
     table_add_column(&table, "processes", true);
-    table_add_column(&table, "leaked, all processes together", false);
+    (void)snprintf(title, sizeof(title), "%s, all processes together", headline_leaked(query, 0));
+    table_add_column(&table, title, false);
     while ((rc = rundb_step(&query->database, stmt, err)) == 1)
         add_site(&table, stmt);
     sqlite3_finalize(stmt);

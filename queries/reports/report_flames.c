@@ -156,7 +156,7 @@ static int put_measure(struct flames *flames, int64_t process_id, enum stack_mea
         rc = call_tree_build(&tree, &weights, false, err);
     if (rc == 0 && weights.n > 0) {
         (void)fputs(flames->n_measures++ ? ",{\"title\":" : "{\"title\":", flames->measures_out);
-        put_text(flames->measures_out, stack_measure_title(measure));
+        put_text(flames->measures_out, stack_measure_title(flames->query, measure));
         (void)fputs(",\"nodes\":[", flames->measures_out);
         rc = put_nodes(flames, &tree, err);
         (void)fputs("]}", flames->measures_out);

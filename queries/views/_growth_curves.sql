@@ -2,13 +2,13 @@
 -- _growth_curves: one row per step of the curves of a call site whose live bytes rose between regular snapshots, for _site_shapes.
 --
 -- Bytes that came to stay are live at a snapshot and at every later one: the minimum of these, the floor. Bytes below the floor
--- of the first snapshot have not grown. The end of the process is ignored: blocks that are only freed there have grown until then.
+-- of the first snapshot have not grown. A teardown is ignored (see _growth_range): blocks that are only freed there have grown.
 CREATE VIEW _growth_curves(
   curve,             -- 'growth'
   process_id,        -- joins processes
   call_site_id,      -- joins call_sites; NULL: the stacks have no call site
   rule_id,           -- NULL: nothing is suppressed
-  part,              -- 0 to 63: part of the analysis range
+  part,              -- 0 to 63: part of the analysis range of growth
   step,              -- order of the snapshots
   at_ns,             -- time of the snapshot
   stays,             -- bytes that came to stay
@@ -22,7 +22,7 @@ WITH
     SELECT n.process_id, n.snapshot_id, n.at_ns,
       row_number() OVER (PARTITION BY n.process_id ORDER BY n.at_ns, n.snapshot_id) AS n,
       min(63, max(0, CAST(64.0 * (n.at_ns - p.start_ns) / max(1, p.end_ns - p.start_ns) AS INTEGER))) AS part
-    FROM snapshots AS n JOIN _judged AS p ON p.process_id = n.process_id
+    FROM snapshots AS n JOIN _growth_range AS p ON p.process_id = n.process_id
     WHERE n.reason = 'regular' AND n.at_ns <= p.end_ns),
   changes AS (
     SELECT n.process_id, s.call_site_id, n.n, n.part, n.at_ns, s.change_bytes AS change

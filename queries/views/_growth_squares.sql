@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- _growth_squares: one row per call site of a process whose blocks are samples: the squared margin of its growth.
 --
--- Growth is the live bytes at the last regular snapshot minus those at the first. A block that is live at both is the same sample
+-- Growth is the live bytes at the last regular snapshot before a teardown minus those at the first. A block that is live at both is the same sample
 -- in both, so it does not change the difference. Filters on rows replace this view by a table.
 CREATE VIEW _growth_squares(
   process_id,        -- joins processes
@@ -11,7 +11,7 @@ CREATE VIEW _growth_squares(
 WITH
   looks AS MATERIALIZED (
     SELECT n.process_id, p.sample_bytes, min(n.at_ns) AS first_ns, max(n.at_ns) AS last_ns
-    FROM processes AS p JOIN snapshots AS n ON n.process_id = p.process_id JOIN _judged AS j ON j.process_id = p.process_id
+    FROM processes AS p JOIN snapshots AS n ON n.process_id = p.process_id JOIN _growth_range AS j ON j.process_id = p.process_id
     WHERE p.sample_bytes > 0 AND n.reason = 'regular' AND n.at_ns <= j.end_ns GROUP BY n.process_id),
   changed AS (
     SELECT l.process_id, a.backtrace_id, a.size_bytes, exp(-1.0 * a.size_bytes / l.sample_bytes) AS missed

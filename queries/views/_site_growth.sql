@@ -3,7 +3,7 @@
 CREATE VIEW _site_growth(
   process_id,        -- joins processes
   call_site_id,      -- joins call_sites; NULL: the stacks have no call site
-  snapshots,         -- number of regular snapshots of the process
+  snapshots,         -- number of regular snapshots of the process before a teardown (_growth_range)
   from_bytes,        -- live bytes at the first of them
   to_bytes,          -- live bytes at the last of them
   pattern,           -- how they rose: see _site_shapes; NULL: they did not rise, or see _unjudged
@@ -16,7 +16,7 @@ WITH
   numbered AS MATERIALIZED (
     SELECT snapshot_id, process_id, row_number() OVER (PARTITION BY process_id ORDER BY at_ns, snapshot_id) AS n,
       count(*) OVER (PARTITION BY process_id) AS n_all
-    FROM snapshots JOIN _judged AS j USING (process_id) WHERE reason = 'regular' AND at_ns <= j.end_ns),
+    FROM snapshots JOIN _growth_range AS j USING (process_id) WHERE reason = 'regular' AND at_ns <= j.end_ns),
   ends AS (
     SELECT n.process_id, s.call_site_id, n.n_all, coalesce(sum(s.change_bytes) FILTER (WHERE n.n = 1), 0) AS from_bytes,
       sum(s.change_bytes) AS to_bytes
@@ -38,7 +38,7 @@ SELECT e.process_id, e.call_site_id, e.n_all, e.from_bytes, e.to_bytes, s.patter
     0.8 * s.stays_bytes * 1e9 / nullif(coalesce(s.recorded_ns, s.until_ns - s.since_ns), 0), NULL),
   sqrt(iif(o.sample_bytes > 0, iif(h.rows, coalesce(q.bytes_square, 0), 3.841459 * o.sample_bytes * (e.from_bytes + e.to_bytes)), NULL))
 FROM ends AS e
-JOIN _judged AS p ON p.process_id = e.process_id
+JOIN _growth_range AS p ON p.process_id = e.process_id
 JOIN processes AS o ON o.process_id = e.process_id
 CROSS JOIN have AS h
 LEFT JOIN squares AS q ON q.process_id = e.process_id AND q.site = coalesce(e.call_site_id, -1)

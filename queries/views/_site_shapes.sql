@@ -4,7 +4,7 @@
 -- The rule compares two curves. One has the bytes that came to stay; the other has the passing bytes, which are all other live
 -- bytes. For leaks, the allocations of leaked blocks came to stay (_leak_curves). For growth, the bytes below which no later
 -- snapshot falls came to stay (_growth_curves). The life begins when one tenth of the staying bytes has come. The analysis range
--- has 64 parts. The first pattern that holds is the result:
+-- (growth: _growth_range) has 64 parts. The first pattern that holds is the result:
 -- 'plateau', or 'saw tooth' if live bytes once fell to less than half of an earlier value: nothing grows, for one of these reasons:
 --   A full cache, the oldest goes first. Before the staying bytes begin, at least half as many bytes pass. In the last quarter
 --   of the life, fewer than half of these pass.
@@ -66,9 +66,10 @@ WITH
       sum(stays) FILTER (WHERE part >= 48) AS last_stays
     FROM placed GROUP BY curve, process_id, call_site_id, rule_id),
   looks AS MATERIALIZED (
-    SELECT n.process_id, count(*) AS n
-    FROM snapshots AS n JOIN _judged AS p ON p.process_id = n.process_id
-    WHERE n.reason = 'regular' AND n.at_ns BETWEEN p.start_ns AND p.end_ns GROUP BY n.process_id)
+    SELECT p.curve, n.process_id, count(*) AS n
+    FROM snapshots AS n
+    JOIN (SELECT 'leaks' AS curve, * FROM _judged UNION ALL SELECT 'growth', * FROM _growth_range) AS p ON p.process_id = n.process_id
+    WHERE n.reason = 'regular' AND n.at_ns BETWEEN p.start_ns AND p.end_ns GROUP BY p.curve, n.process_id)
 SELECT m.curve, m.process_id, m.call_site_id, m.rule_id,
   CASE
     WHEN u.process_id IS NOT NULL THEN NULL
@@ -87,4 +88,4 @@ SELECT m.curve, m.process_id, m.call_site_id, m.rule_id,
     ELSE 'steady'
   END,
   total, iif(m.curve = 'growth', since_ns, NULL), iif(m.curve = 'growth', until_ns, NULL)
-FROM marks AS m LEFT JOIN looks AS n ON n.process_id = m.process_id LEFT JOIN _unjudged AS u ON u.process_id = m.process_id;
+FROM marks AS m LEFT JOIN looks AS n ON n.curve = m.curve AND n.process_id = m.process_id LEFT JOIN _unjudged AS u ON u.process_id = m.process_id;

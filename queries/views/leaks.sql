@@ -15,7 +15,7 @@ CREATE VIEW leaks(
   process_id,        -- joins processes
   leaked_bytes,      -- requested bytes never freed
   leaked_blocks,     -- blocks never freed
-  share_of_site,     -- leaked_blocks as a share of all blocks the call site allocated, 0 to 1
+  share_of_site,     -- leaked_blocks as a share of all blocks of the stacks that leak, 0 to 1; other stacks of the call site do not count
   function,          -- function of the call site; NULL: unknown
   source,            -- its source file; NULL: no debug information
   line,              -- line in source
@@ -25,13 +25,13 @@ CREATE VIEW leaks(
   leaked_first_ns,   -- when the first leaked block was allocated
   leaked_last_ns,    -- when the last leaked block was allocated
   pattern,           -- 'steady', 'late', 'burst', 'plateau', 'saw tooth' or 'once'; NULL: less than half of the time was recorded
-  usually_freed_in,  -- call site that frees most of the other blocks; NULL: none were freed, or not recorded, or more were freed on stacks that a log of --aggregate does not distinguish
+  usually_freed_in,  -- call site that frees most of the other blocks of these stacks; NULL: none were freed, or not recorded, or more were freed on stacks that a log of --aggregate does not distinguish
   suppressed_by,     -- rule that removes this row from reports; NULL: none
   weight,            -- sort key of the rows
   leaked_bytes_margin, -- half of the width of the 95 % interval of leaked_bytes; NULL: it is exact
   leaked_blocks_margin -- the same of leaked_blocks
 ) AS
-SELECT l.process_id, l.leaked_bytes, l.leaked_blocks, 1.0 * l.leaked_blocks / a.allocated_blocks,
+SELECT l.process_id, l.leaked_bytes, l.leaked_blocks, 1.0 * l.leaked_blocks / l.allocated_blocks,
   s.function, s.source, s.line, s.module, l.call_site_id, l.stacks, l.leaked_first_ns, l.leaked_last_ns,
   l.pattern,
   e.label, r.rule AS suppressed_by,
@@ -39,9 +39,8 @@ SELECT l.process_id, l.leaked_bytes, l.leaked_blocks, 1.0 * l.leaked_blocks / a.
   l.leaked_bytes_margin, l.leaked_blocks_margin
 FROM site_leaks AS l
 JOIN processes AS p ON p.process_id = l.process_id
-JOIN site_totals AS a ON a.process_id = l.process_id AND a.call_site_id IS l.call_site_id
 LEFT JOIN _sites AS s ON s.call_site_id = l.call_site_id
-LEFT JOIN site_frees AS f ON f.process_id = l.process_id AND f.call_site_id = l.call_site_id
+LEFT JOIN site_frees AS f ON f.process_id = l.process_id AND f.call_site_id = l.call_site_id AND f.is_leaking
 LEFT JOIN _sites AS e ON e.call_site_id = f.free_call_site_id
 LEFT JOIN suppressions AS r ON r.rule_id = l.rule_id
 ORDER BY suppressed_by IS NOT NULL, weight DESC, l.leaked_bytes DESC, l.leaked_blocks DESC, l.process_id,

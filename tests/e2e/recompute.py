@@ -342,13 +342,14 @@ def check_leaks(db, rows, complain):
                                                              " leaked_bytes, leaked_first_ns, leaked_last_ns FROM site_leaks", 3))
     check_births(db, rows, complain)
     check_leak_patterns(db, groups, rows, complain)
+    leaking = set(db.execute("SELECT process_id, backtrace_id FROM backtrace_totals WHERE leaked_blocks > 0"))
     freed = collections.defaultdict(collections.Counter)
     for process, stack, free_stack, blocks in db.execute("SELECT process_id, backtrace_id, free_backtrace_id, blocks FROM free_sites"):
         if site_of[free_stack] is not None:
-            freed[process, site_of[stack]][site_of[free_stack]] += blocks
+            freed[process, site_of[stack], (process, stack) in leaking][site_of[free_stack]] += blocks
     expected = {key: min(((site, n) for site, n in sites.items()), key=lambda item: (-item[1], item[0]))
                 for key, sites in freed.items()}
-    complain.same_table("frees of site", expected, table(db, "SELECT * FROM site_frees", 2))
+    complain.same_table("frees of site", expected, table(db, "SELECT * FROM site_frees", 3))
 
 
 def lives(db):
@@ -390,9 +391,22 @@ def levels_of(db, rows, process):
     return parts, list(itertools.accumulate(steps[:-1]))
 
 
-def looks_of(db, process):
-    """When the regular snapshots were, and in which 64th of the process's life."""
-    start, end = db.execute("SELECT start_ns, end_ns FROM processes WHERE process_id = ?", (process,)).fetchone()
+def teardown_of(snapshots, levels, start, end):
+    """When the last fall of all live bytes before an exit begins, by what the view _growth_range says; else the end."""
+    regular = [(at, level) for (_, at, reason), level in zip(snapshots, levels) if reason == "regular"]
+    if not regular or len(regular) == len(snapshots):
+        return end
+    falls = [0 < i and level <= max(below for _, below in regular[max(0, i - 2):i]) for i, (_, level) in enumerate(regular)]
+    first = max(i for i, fall in enumerate(falls) if not fall)
+    top = regular[first][1]
+    begin = max(at for at, level in regular[first:] if 20 * level >= 19 * top)
+    return begin if 2 * levels[-1] <= top and 4 * regular[-1][1] <= 3 * top and 2 * begin >= start + end else end
+
+
+def looks_of(db, process, end=None):
+    """When the regular snapshots were, and in which 64th of the process's life, or of the time to its teardown."""
+    start, life_end = db.execute("SELECT start_ns, end_ns FROM processes WHERE process_id = ?", (process,)).fetchone()
+    end = life_end if end is None else end
     instants = [at for (at,) in db.execute("SELECT at_ns FROM snapshots WHERE process_id = ? AND reason = 'regular' ORDER BY at_ns, snapshot_id",
                                            (process,))]
     return instants, [min(63, max(0, int(64.0 * (at - start) / max(1, end - start)))) for at in instants]
@@ -504,16 +518,20 @@ def check_growth(db, rows, complain):
             steps[bisect.bisect_left(instants, row["alloc_ns"])] += row["size_bytes"]
             if row["free_ns"] is not None:
                 steps[bisect.bisect_left(instants, row["free_ns"])] -= row["size_bytes"]
+        start, end, kind = db.execute("SELECT start_ns, end_ns, end_kind FROM processes WHERE process_id = ?", (process,)).fetchone()
+        all_levels = list(itertools.accumulate(sum(values) for values in zip(*(steps[:-1] for steps in changes_of.values()))))
+        if kind == "exit" and all_levels:
+            end = teardown_of(snapshots, all_levels, start, end)
         for site, (*steps, _) in changes_of.items():
             level = list(itertools.accumulate(steps))
             expected_changes.update({(snapshots[i][0], site): (step,) for i, step in enumerate(steps) if step})
-            regular = [i for i, (_, _, reason) in enumerate(snapshots) if reason == "regular"]
+            regular = [i for i, (_, _, reason) in enumerate(snapshots) if reason == "regular" and snapshots[i][1] <= end]
             if not any(steps[i] for i in regular):
                 continue
             n_sites += 1
             found = growth.get((process, site))
             expected = (len(regular), level[regular[0]], level[regular[-1]],
-                        *growth_of(looks_of(db, process)[1], [instants[i] for i in regular], [level[i] for i in regular]))
+                        *growth_of(looks_of(db, process, end)[1], [instants[i] for i in regular], [level[i] for i in regular]))
             complain.equal(f"growth of site {site} of {process}", expected, found and found[:6])
     complain.equal("sites that changed", n_sites, len(growth))
     complain.same_table("change at (snapshot, site)", expected_changes, changes)

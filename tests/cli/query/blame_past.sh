@@ -82,9 +82,10 @@ complain mtrace-query hot run.db --blame-past 'server\+0x2101'
 #|status 2, lines on stderr 2
 #|status 2, lines on stderr 2
 #|status 2, lines on stderr 2
-#|process  allocated blocks  allocated  times reused  mean lifetime  where                  site
-#|      1                91    9.1 KiB         1.738          88 ns  worker  libwork.so        5
-#|      1                12    1.2 KiB           1.5          1.0 s  server+0x2100  server     2
+#|         allocated              times      mean
+#|process     blocks  allocated  reused  lifetime  where                                        site
+#|      1         91    9.1 KiB   1.738     88 ns  worker  libwork.so                              5
+#|      1         12    1.2 KiB     1.5     1.0 s  server+0x2100  server  from main  main.c:10     2
 #|more rows: -n 0
 #|next: mtrace-query groups run.db --site 5
 #|process  allocated blocks  allocated  times reused  mean lifetime  where               site

@@ -18,7 +18,7 @@ mtrace-query describe leaks
 #|process_id            joins processes
 #|leaked_bytes          requested bytes never freed
 #|leaked_blocks         blocks never freed
-#|share_of_site         leaked_blocks as a share of all blocks the call site allocated, 0 to 1
+#|share_of_site         leaked_blocks as a share of all blocks of the stacks that leak, 0 to 1; othe..
 #|function              function of the call site; NULL: unknown
 #|source                its source file; NULL: no debug information
 #|line                  line in source
@@ -28,7 +28,7 @@ mtrace-query describe leaks
 #|leaked_first_ns       when the first leaked block was allocated
 #|leaked_last_ns        when the last leaked block was allocated
 #|pattern               'steady', 'late', 'burst', 'plateau', 'saw tooth' or 'once'; NULL: less than..
-#|usually_freed_in      call site that frees most of the other blocks; NULL: none were freed, or not..
+#|usually_freed_in      call site that frees most of the other blocks of these stacks; NULL: none we..
 #|suppressed_by         rule that removes this row from reports; NULL: none
 #|weight                sort key of the rows
 #|leaked_bytes_margin   half of the width of the 95 % interval of leaked_bytes; NULL: it is exact

@@ -61,9 +61,14 @@ done
 #|      2        0 B     0 B    0 B      500 B    100 B    500 B  _start
 #|      2        0 B     0 B    0 B      500 B    100 B    500 B  main
 #|-- growth
-#|process   growth    rate  pattern   since   from       to  where                         site
-#|      1  6.1 KiB  81 B/s  steady   12.5 s  100 B  6.2 KiB  Cache::reserve  cache.c:31       3
-#|      1    230 B   6 B/s  late      1m07s    0 B    230 B  Session::clone  session.c:88     2
+#|process   growth    rate  pattern     since   from       to  where                         site
+#|      1  6.1 KiB  81 B/s  steady     12.5 s  100 B  6.2 KiB  Cache::reserve  cache.c:31       3
+#|      4  3.8 KiB  97 B/s  steady      5.0 s  100 B  3.9 KiB  Cache::reserve  cache.c:31       3
+#|      1    230 B   6 B/s  late        1m07s    0 B    230 B  Session::clone  session.c:88     2
+#|      1   1000 B       -  burst      46.9 s    0 B   1000 B  libwork.so                       6
+#|      1    475 B  15 B/s  plateau     4.7 s   25 B    500 B  worker  libwork.so               5
+#|      4    400 B       -  plateau     2.0 s  100 B    500 B  worker  libwork.so               5
+#|      1     60 B       -  saw tooth   1m35s   30 B     90 B  main  main.c:10                  1
 #|next: mtrace-query groups growth.db --site 3
 #|-- size-histogram
 #|process  from    to  blocks  bytes  leaked blocks  leaked  temporary blocks  rounding

@@ -13,7 +13,7 @@ mtrace-query views
 #|flows                  view   one row per pair of threads: the thread that allocated memory, and t..
 #|fragmentation          view   one row per heap at the process's peak and at its end: the parts of ..
 #|groups                 view   one row per stack: everything that was allocated with the same backt..
-#|growth                 view   one row per call site whose live bytes keep rising from snapshot to ..
+#|growth                 view   one row per call site whose live bytes rose from the first snapshot ..
 #|hot                    view   one row per call site, busiest first: where the program spends its c..
 #|leaks                  view   one row per call site whose blocks were never freed by the end of th..
 #|leaks_by_stack         view   one row per stack whose blocks were never freed by the end of their ..
@@ -84,7 +84,7 @@ mtrace-query views
 #|realloc_chains         table  chains of two or more blocks
 #|row_ranges             table  private: ranges of values in each 4,096 rows of packed_allocation_ro..
 #|site_births            table  leaked_allocations by call site and rule; blocks that were lost at a..
-#|site_frees             table  for each call site, the call site that freed most of its blocks
+#|site_frees             table  the call site that freed most blocks of a call site: of its stacks t..
 #|site_growth            table  call sites whose live bytes changed between regular snapshots
 #|site_leaks             table  leaks by call site and rule; blocks that were lost at an exec are no..
 #|site_shapes            table  the pattern in which the leaks, or the live bytes, of a call site ca..

@@ -110,6 +110,18 @@ WHERE l.rule_id IS NOT NULL AND ${process === undefined ? "1" : `l.process_id = 
   );
 }
 
+// A program that has not ended has live blocks, not leaked ones.
+function Alive({ address, command }: { address: Address; command: Command }) {
+  const process = valueOf(address, "process");
+  const alive = useSql(
+    address.recording,
+    command.name.startsWith("leaks")
+      ? `SELECT 1 AS one FROM processes WHERE end_kind IN ('running', 'detached', 'unseen') AND ${process === undefined ? "1" : `process_id = ${Number(process)}`} LIMIT 1`
+      : null,
+  ).data;
+  return alive && alive.length > 0 ? <p class="hint">The program had not ended: these blocks are live, not leaked.</p> : null;
+}
+
 // A class of sizes or of lifetimes each.
 function Histogram({ rows }: { rows: readonly Row[] }) {
   const [from, to] = rows[0]?.from_bytes === undefined ? ["from_ns", "to_ns"] : ["from_bytes", "to_bytes"];
@@ -146,6 +158,7 @@ export function Rows({ address, command }: { address: Address; command: Command 
         )}
       </p>
       <Unfiltered address={address} command={command} />
+      <Alive address={address} command={command} />
       <Suppressed address={address} command={command} />
       {rows.length === 0 ? (
         <Notice answer={answer} empty={filtersOf(address).length > 0 ? "no rows under these filters: remove one of them above" : emptyText(command)} />

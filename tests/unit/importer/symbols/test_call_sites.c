@@ -256,9 +256,32 @@ static void test_calls_without_symbols(void **state)
     sqlite3_finalize(statement);
 }
 
+/* A function without a name is a part of the wrapper of its library that calls it, unless that
+ * leaves nothing to blame. */
+static void test_nameless_in_wrapper(void **state)
+{
+    struct error err;
+
+    execute(*state, "DELETE FROM frame_lines WHERE frame_id = 3 AND inline_level = 1;"
+                    "UPDATE frame_lines SET function_id = 4 WHERE frame_id = 3;"
+                    "UPDATE frame_lines SET source_id = NULL, line = NULL WHERE frame_id IN (3, 7);"
+                    "UPDATE functions SET raw_name = 'program+0x30' WHERE function_id = 4;"
+                    "UPDATE functions SET raw_name = 'program+0x50' WHERE function_id = 8;"
+                    "UPDATE functions SET raw_name = 'my_malloc' WHERE function_id IN (2, 7)");
+    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
+    assert_sites(*state, "1 main 10, 2 main 10, 3 main 10, 4 main 10, 5 main 10,"
+                         " 6 start_thread -, 7 __libc_malloc -, 8 my_malloc 40, 9 program+0x50 -");
+    execute(*state, "INSERT INTO objects(object_id, path) VALUES (3, '/opt/app/other.so');"
+                    "UPDATE frames SET object_id = 3 WHERE frame_id = 3");
+    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
+    assert_sites(*state, "1 main 10, 2 main 10, 3 program+0x30 -, 4 program+0x30 -, 5 main 10,"
+                         " 6 start_thread -, 7 __libc_malloc -, 8 my_malloc 40, 9 program+0x50 -");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_nameless_in_wrapper, open_tree, close_tree),
         cmocka_unit_test_setup_teardown(test_calls_without_symbols, open_tree, close_tree),
         cmocka_unit_test_setup_teardown(test_default_rules, open_tree, close_tree),
         cmocka_unit_test_setup_teardown(test_changed_rules_apply_again, open_tree, close_tree),
