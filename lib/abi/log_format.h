@@ -714,10 +714,20 @@ struct log_frame {
 };
 
 enum log_sample_kind {
-    LOG_SAMPLE_MEMORY = 1,  /* a = rss, b = anonymous, c = file bytes */
-    LOG_SAMPLE_HEAP = 2,    /* a = start, b = end of a heap, c = enum log_heap_kind */
-    LOG_SAMPLE_MAPPING = 3, /* a = start, b = end of a mapping, c = its rss bytes */
-    LOG_SAMPLE_OWN = 4,     /* a = bytes of the MEMORY sample behind it that are the log itself */
+    LOG_SAMPLE_MEMORY = 1, /* a = rss, b = anonymous, c = file bytes */
+    LOG_SAMPLE_HEAP = 2,   /* a = start, b = end of a heap, c = enum log_heap_kind */
+    LOG_SAMPLE_MAPPING =
+        3, /* a = start, b = end of mapped file or shared memory, c = its rss bytes */
+    /* resident part of mtrace itself in the MEMORY sample behind it: a = pages of files (its log, its
+     * library), b = private pages of its library */
+    LOG_SAMPLE_OWN = 4,
+    /* The next three: private memory without a file; a, b, c as of a MAPPING. */
+    LOG_SAMPLE_PRIVATE = 5,
+    LOG_SAMPLE_MODULE_DATA = 6, /* directly behind data of a file: its zero-initialized part */
+    LOG_SAMPLE_NOT_DUMPED = 7,  /* MADV_DONTDUMP, as the collector's own mappings */
+    /* The MEMORY sample of the same time is of smaps, and all its mappings were reported: a = rss
+     * bytes of the main stack, b = of shared memory, c = of files, without OWN. */
+    LOG_SAMPLE_PARTS = 8,
 };
 
 /* A memory sample, taken by the recorder. */

@@ -275,14 +275,36 @@ static void print_unseen_heaps(FILE *out, const struct numbers *f)
 
 static void print_rss_split(FILE *out, const struct numbers *f)
 {
+    static const struct {
+        const char *name;
+        const char *words;
+        bool is_always; /* also if it is 0 */
+    } parts[] = {{"rss_heaps_bytes", "heaps", true},
+                 {"rss_mappings_bytes", "own mappings", true},
+                 {"rss_stacks_bytes", "stacks", false},
+                 {"rss_shared_bytes", "shared memory", false},
+                 {"rss_files_bytes", "files", true},
+                 {"rss_other_bytes", "not mapped through libc", true}};
     struct texts t = {.n = 0};
+    const char *between = "";
 
-    (void)fprintf(out, "RSS split   %s heaps + %s own mappings + %s files + %s other",
-                  bytes(&t, number(f, "rss_heaps_bytes")),
-                  bytes(&t, number(f, "rss_mappings_bytes")),
-                  bytes(&t, number(f, "rss_files_bytes")), bytes(&t, number(f, "rss_other_bytes")));
+    if (number(f, "rss_parts_ns") == number(f, "rss_highest_ns")) {
+        (void)fputs("RSS split   ", out);
+    } else {
+        char at[UNITS_TEXT_BYTES];
+        (void)fprintf(out, "RSS split   %s at %s = ", bytes(&t, number(f, "rss_parts_bytes")),
+                      units_format_duration(number(f, "rss_parts_ns"), at));
+    }
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        struct texts part = {.n = 0};
+        if (!parts[i].is_always && number(f, parts[i].name) == 0)
+            continue;
+        (void)fprintf(out, "%s%s %s", between, bytes(&part, number(f, parts[i].name)),
+                      parts[i].words);
+        between = " + ";
+    }
     if (is_known(f, "rss_own_bytes"))
-        (void)fprintf(out, ", without %s of mtrace's log", bytes(&t, number(f, "rss_own_bytes")));
+        (void)fprintf(out, ", without %s of mtrace", bytes(&t, number(f, "rss_own_bytes")));
     (void)fputs("\n", out);
 }
 
@@ -294,7 +316,7 @@ static void print_rss(FILE *out, const struct numbers *f)
     if (is_known(f, "rss_max_bytes"))
         (void)fprintf(out, "RSS peak    %s as the kernel counted%s\n",
                       bytes(&t, number(f, "rss_max_bytes")),
-                      is_known(f, "rss_own_bytes") ? ", mtrace's log included" : "");
+                      is_known(f, "rss_own_bytes") ? ", mtrace's own memory included" : "");
     if (!is_known(f, "rss_highest_bytes"))
         return;
     (void)fprintf(out, "%s %s at %s, the highest of %s\n",
