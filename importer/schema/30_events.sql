@@ -142,7 +142,7 @@ CREATE TABLE realloc_chains (   -- chains of two or more blocks
   last_size_bytes     INTEGER NOT NULL, -- requested size of the last
   start_ns            INTEGER NOT NULL, -- time when the first was allocated
   end_ns              INTEGER,          -- time when the last was freed; NULL: leaked, or lost at exec
-  copied_bytes        INTEGER NOT NULL, -- sum of min(old size, new size) over the reallocs that changed the address
+  copied_bytes        INTEGER NOT NULL, -- sum of min(old size, new size) over the reallocs that changed the address, without those whose pages glibc moved by mremap
   moves               INTEGER NOT NULL  -- reallocs that changed the address
 ) STRICT;
 

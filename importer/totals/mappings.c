@@ -379,7 +379,7 @@ static int on_mmap(struct mappings *mappings, const struct event *event, struct 
     return begin_piece(mappings, event, &piece, err);
 }
 
-/* With an old length of 0, mremap maps shared pages a second time and keeps the old mapping. The
+/* An old length of 0 keeps the old mapping: pages that are shared or left behind empty. The
  * properties of a mapping made before the recording are not known. */
 static int on_mremap(struct mappings *mappings, const struct event *event, struct error *err)
 {

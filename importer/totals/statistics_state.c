@@ -4,7 +4,7 @@
 
 enum {
     VERSION = 4,
-    PAIRING_VERSION = 4, /* of parts that contain a pairing */
+    PAIRING_VERSION = 5, /* of parts that contain a pairing */
     MOMENTS_VERSION = 4,
     POOLS_VERSION = 5,
 };

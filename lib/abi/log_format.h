@@ -459,7 +459,8 @@ enum log_event_kind {
     LOG_MALLOPT = LOG_EVENT_KIND(4, 1), /* word 2: parameter (malloc_trim: pad); word 3: value; word
                                            4: result 32 | call 0 mallopt, 1 malloc_trim << 32 */
     LOG_MREMAP = LOG_EVENT_KIND(
-        4, 2), /* address: new; word 2: old; word 3: old length; word 4: new length */
+        4, 2), /* address: new; word 2: old; word 3: old length, 0: the old mapping stays
+               (MREMAP_DONTUNMAP, or shared pages mapped twice); word 4: new length */
     LOG_OBJECT_NODE = LOG_EVENT_KIND(
         4, 3), /* address: node, from 1 on; word 2: LOG_DEF_MARKER id of its name 32 |
                                  enum log_object_kind 8 | number of the walk 24; word 3: parent 32, 0:

@@ -23,6 +23,7 @@ SQL = {
     "endless_failures": "SELECT count(*) FROM allocation_failures WHERE size_bytes = 9223372036854775807",
     "failed": "SELECT count(*) FROM allocation_failures WHERE process_id = 1",
     "chain_length": "SELECT max(length) FROM realloc_chains WHERE process_id = 1",
+    "copied_of_moved_pages": "SELECT sum(copied_bytes) FROM realloc_chains WHERE last_size_bytes >= 16 << 20 AND moves > 5",
     "mallopts": "SELECT count(*) FROM mallopts WHERE process_id = 1 AND call = 'mallopt'",
     "malloc_trims": "SELECT count(*) FROM mallopts WHERE process_id = 1 AND call = 'malloc_trim'",
     "results": "SELECT sum(result) FROM mallopts WHERE process_id = 1",
