@@ -170,6 +170,11 @@ static uint64_t page_ceiling(const struct heap_ranges *ranges, uint32_t process,
     return page_floor(ranges, process, address + ranges->page_bytes[process] - 1);
 }
 
+bool heap_ranges_has_foreign(const struct heap_ranges *ranges, uint32_t process)
+{
+    return ranges->is_foreign[process];
+}
+
 bool heap_ranges_is_foreign(const struct heap_ranges *ranges, uint32_t process, uint64_t address,
                             uint64_t *ret_until)
 {

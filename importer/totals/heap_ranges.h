@@ -100,6 +100,9 @@ int heap_ranges_extent(struct heap_ranges *ranges, uint32_t process, uint64_t ti
 bool heap_ranges_is_foreign(const struct heap_ranges *ranges, uint32_t process, uint64_t address,
                             uint64_t *ret_until);
 
+/* Do or did its blocks lie in heaps of another allocator than glibc's? */
+bool heap_ranges_has_foreign(const struct heap_ranges *ranges, uint32_t process);
+
 /* Bounds extents (HR-5). Before the first one. */
 void heap_ranges_bound(struct heap_ranges *ranges, size_t most_extents);
 uint64_t heap_ranges_n_left_out(const struct heap_ranges *ranges);

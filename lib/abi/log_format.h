@@ -216,6 +216,8 @@ struct log_file {
     _Atomic uint32_t n_elsewhere; /* most that were loaded at once in other linker namespaces */
     _Atomic uint32_t n_pointers;  /* to functions of the allocator, from dlsym */
     _Atomic uint32_t n_foreign;   /* most that were loaded at once with another allocator */
+    /* by the recorder, NUL-padded: a known allocator inside the executable, recorded or not */
+    char inside_allocator[LOG_ALLOCATOR_BYTES];
 };
 
 /* The machine for which this is compiled. */
@@ -754,7 +756,8 @@ LOG_AT(log_file, dropped, 176);
 LOG_AT(log_file, max_rss_bytes, 264);
 LOG_AT(log_file, unseen_allocator, 280);
 LOG_AT(log_file, sample_bytes, 480);
-_Static_assert(sizeof(struct log_file) == 512, "header");
+LOG_AT(log_file, inside_allocator, 512);
+_Static_assert(sizeof(struct log_file) == 536, "header");
 _Static_assert(sizeof(struct log_file) <= LOG_QUESTION_OFFSET, "header page");
 LOG_AT(log_question, marker_ticks, 40);
 LOG_AT(log_question, text, 116);

@@ -74,6 +74,7 @@ static int run_pivot(struct query *query, struct error *err)
 struct numbers {
     struct {
         char name[48];
+        char text[160];
         int64_t value;
         double share;
         bool is_known;
@@ -98,6 +99,8 @@ static int read_numbers(const struct query *query, int64_t process_id, struct nu
         size_t i = numbers->n++;
         (void)snprintf(numbers->list[i].name, sizeof(numbers->list[i].name), "%s",
                        rundb_text(stmt, 0));
+        (void)snprintf(numbers->list[i].text, sizeof(numbers->list[i].text), "%s",
+                       rundb_text(stmt, 1));
         numbers->list[i].value = sqlite3_column_int64(stmt, 1);
         numbers->list[i].share = sqlite3_column_double(stmt, 1);
         numbers->list[i].is_known = sqlite3_column_type(stmt, 1) != SQLITE_NULL;
@@ -120,6 +123,22 @@ static int64_t number(const struct numbers *numbers, const char *name)
     size_t i = find_number(numbers, name);
 
     return i < numbers->n ? numbers->list[i].value : 0;
+}
+
+/* "": not known. */
+static const char *text_of(const struct numbers *numbers, const char *name)
+{
+    size_t i = find_number(numbers, name);
+
+    return i < numbers->n ? numbers->list[i].text : "";
+}
+
+/* The allocator if it is known and not glibc's; else NULL. */
+static const char *other_allocator(const struct numbers *numbers)
+{
+    const char *allocator = text_of(numbers, "allocator");
+
+    return *allocator && strcmp(allocator, "glibc") != 0 ? allocator : NULL;
 }
 
 static double share(const struct numbers *numbers, const char *name)
@@ -233,7 +252,9 @@ static void print_heap(FILE *out, const struct numbers *f, const char *at)
     (void)snprintf(name, sizeof(name), "heap_at_%s_bytes", at);
     if (!is_known(f, name))
         return;
-    (void)fprintf(out, "heap %-4s   %s =", at, bytes(&t, number(f, name)));
+    const char *other = other_allocator(f);
+    int width = fprintf(out, "%s %s", other ? other : "heap", at);
+    (void)fprintf(out, "%*s%s =", width < 11 ? 12 - width : 1, "", bytes(&t, number(f, name)));
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         (void)snprintf(name, sizeof(name), "heap_at_%s_%s_bytes", at, parts[i]);
         if (is_known(f, name))
@@ -247,17 +268,25 @@ static void print_heap(FILE *out, const struct numbers *f, const char *at)
                       bytes(&t, number(f, "outside_heap_at_peak_live_bytes")));
 }
 
-/* The parts of a heap are known for glibc only. */
+/* The parts of a heap are known for glibc only, and without what it returned of arenas. */
 static void print_foreign_heaps(FILE *out, const struct numbers *f)
 {
     struct texts t = {.n = 0};
+    const char *other = other_allocator(f);
 
     if (number(f, "foreign_heaps") > 0)
+        (void)fprintf(out,
+                      "            %s of %s: its pages are taken to reach"
+                      " from block to block, whether resident or not\n",
+                      counted(&t, number(f, "foreign_heaps"), other ? "range" : "heap"),
+                      other ? other : "an allocator that is not known");
+    if (other)
+        (void)fprintf(out, "            to give free pages back, %s; or %s\n",
+                      text_of(f, "release_advice"), text_of(f, "decay_advice"));
+    if (number(f, "arenas") > 0)
         (void)fprintf(
-            out,
-            "            %s of an allocator that is not known: its pages are taken to reach"
-            " from block to block, whether resident or not\n",
-            counted(&t, number(f, "foreign_heaps"), "heap"));
+            out, "            %s of glibc counted as far as they ever reached, resident or not\n",
+            counted(&t, number(f, "arenas"), "arena"));
 }
 
 /* Free memory and blocks without a row cannot be told apart then. */
@@ -286,6 +315,7 @@ static void print_rss_split(FILE *out, const struct numbers *f)
                  {"rss_files_bytes", "files", true},
                  {"rss_other_bytes", "not mapped through libc", true}};
     struct texts t = {.n = 0};
+    const char *other = other_allocator(f);
     const char *between = "";
 
     if (number(f, "rss_parts_ns") == number(f, "rss_highest_ns")) {
@@ -300,7 +330,7 @@ static void print_rss_split(FILE *out, const struct numbers *f)
         if (!parts[i].is_always && number(f, parts[i].name) == 0)
             continue;
         (void)fprintf(out, "%s%s %s", between, bytes(&part, number(f, parts[i].name)),
-                      parts[i].words);
+                      i == 0 && other ? other : parts[i].words);
         between = " + ";
     }
     if (is_known(f, "rss_own_bytes"))

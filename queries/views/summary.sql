@@ -12,6 +12,8 @@
 -- The parts of a heap are its bytes outside of blocks. If the allocator of a heap is not known (foreign_heaps counts these heaps), it
 -- is unknown which of its free pages are resident. If a heap may contain blocks without a row (unseen_heaps counts these heaps:
 -- heaps.unseen_blocks), its free memory is unknown. Then parts other than live and slack are NULL.
+-- allocator is that of most blocks; release_advice and decay_advice say how its free memory goes back (allocator_advice). Arenas of glibc
+-- (arenas counts them) are part of heap_at_* as far as they ever reached, resident or not.
 -- outside_heap_at_peak_live_bytes is live in blocks with a mapping of their own.
 CREATE VIEW summary(
   process_id,        -- joins processes
@@ -86,6 +88,7 @@ WITH RECURSIVE
     SELECT p.process_id, (SELECT count(*) FROM threads AS t WHERE t.process_id = p.process_id) AS threads,
       (SELECT count(*) FROM allocation_failures AS f WHERE f.process_id = p.process_id) AS failures,
       (SELECT sum(e.allocator IS NULL) FROM heaps AS e WHERE e.process_id = p.process_id) AS foreign_heaps,
+      (SELECT count(*) FROM heaps AS e WHERE e.process_id = p.process_id AND e.kind = 'arena' AND e.allocator = 'glibc') AS arenas,
       (SELECT count(e.unseen_blocks) FROM heaps AS e WHERE e.process_id = p.process_id) AS unseen_heaps,
       (SELECT count(*) FROM windows AS w WHERE w.process_id = p.process_id) AS windows,
       (SELECT total((ifnull(w.end_ns, p.end_ns) - w.start_ns) * w.recorded_share) FROM windows AS w WHERE w.process_id = p.process_id) AS recorded_ns
@@ -93,6 +96,7 @@ WITH RECURSIVE
 SELECT p.process_id, j.value ->> 0 AS name, j.value ->> 1 AS value, j.value ->> 2 AS unit
 FROM processes AS p
 JOIN counts AS c ON c.process_id = p.process_id
+JOIN allocator_advice AS a ON a.process_id = p.process_id
 LEFT JOIN totals AS t ON t.process_id = p.process_id
 LEFT JOIN margins AS m ON m.process_id = p.process_id
 LEFT JOIN suppressed AS s ON s.process_id = p.process_id
@@ -135,6 +139,10 @@ CROSS JOIN json_each(json_array(
   json_array('heap_at_peak_free_page_bytes', h.free_pages, 'bytes'),
   json_array('heap_at_peak_top_bytes', h.top, 'bytes'),
   json_array('outside_heap_at_peak_live_bytes', p.peak_bytes - h.live, 'bytes'),
+  json_array('allocator', a.allocator, 'text'),
+  json_array('release_advice', a.release, 'text'),
+  json_array('decay_advice', a.decay, 'text'),
+  json_array('arenas', c.arenas, 'count'),
   json_array('foreign_heaps', c.foreign_heaps, 'count'),
   json_array('unseen_heaps', c.unseen_heaps, 'count'),
   json_array('heap_at_end_bytes', i.extent, 'bytes'),

@@ -111,7 +111,27 @@ function culprits(at: string, summary: Row, rows: FirstRows): string {
   return said.join(" ") || "The pages in between hold blocks of several call sites each.";
 }
 
+// Which free pages of another allocator than glibc's are resident is not known, only all that is resident of it.
+function unreturned(address: Address, summary: Row): Finding[] {
+  const resident = number(summary, "rss_heaps_bytes");
+  const unused = resident - number(summary, "heap_at_peak_live_bytes");
+  if (unused < MIB || unused < resident / 4) return [];
+  return [
+    {
+      gravity: "plain",
+      bytes: unused,
+      text: `${summary.allocator} kept ${formatBytes(unused)} of ${formatBytes(resident)} resident at ${formatInstant(number(summary, "rss_parts_ns"))} beside the program's live blocks. To give free pages back, ${summary.release_advice}; or ${summary.decay_advice}.`,
+      next: [["what pins pages", toView(address, "pinning", { alive_at: "peak" })], ["its memory as a map", toView(address, "heap-map", { alive_at: "peak" })]],
+    },
+  ];
+}
+
+function isOtherAllocator(summary: Row): boolean {
+  return typeof summary.allocator === "string" && summary.allocator !== "glibc";
+}
+
 function fragmentation(address: Address, summary: Row, rows: FirstRows): Finding[] {
+  if (isOtherAllocator(summary)) return unreturned(address, summary);
   return ["end", "peak"].flatMap((at): Finding[] => {
     const extent = number(summary, `heap_at_${at}_bytes`);
     const unused = number(summary, `heap_at_${at}_hole_bytes`) + number(summary, `heap_at_${at}_free_page_bytes`);
@@ -130,7 +150,7 @@ function fragmentation(address: Address, summary: Row, rows: FirstRows): Finding
 function untrimmed(address: Address, summary: Row): Finding | undefined {
   const [extent, top] = [number(summary, "heap_at_end_bytes"), number(summary, "heap_at_end_top_bytes")];
   // No finding for a program that frees its memory before it exits.
-  if (top < 4 * MIB || top < extent / 2 || number(summary, "heap_at_end_live_bytes") < extent / 10) return undefined;
+  if (isOtherAllocator(summary) || top < 4 * MIB || top < extent / 2 || number(summary, "heap_at_end_live_bytes") < extent / 10) return undefined;
   return {
     gravity: "plain",
     bytes: top,
