@@ -44,8 +44,9 @@ int main(void)
     munmap(first, 12 * page_bytes);
 
     char *kept = map(NULL, 7, 0); /* two live on; Linux before 5.7 refuses */
-    bool is_twice = mremap(kept, 7 * page_bytes, 7 * page_bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP)
-                    != MAP_FAILED;
+    bool is_twice =
+        mremap(kept, 7 * page_bytes, 7 * page_bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL)
+        != MAP_FAILED;
 
     if (grown == MAP_FAILED || shrunk == MAP_FAILED)
         return 1;
