@@ -256,6 +256,8 @@ MTRACE_EXPORT void *mremap_wanted(void *old, size_t old_length, size_t new_lengt
     if (mapped != MAP_FAILED || (flags & MREMAP_FIXED))
         stack_changed(mapped != MAP_FAILED ? mapped : wanted, new_length, false);
     code_changes(old, old_length);
+    if (flags & MREMAP_DONTUNMAP)
+        words[3] = 0;
     if (mapped != MAP_FAILED && is_gathering())
         record_mapping(LOG_MREMAP, (uintptr_t)mapped, words, 5, &origin);
     if (mapped == MAP_FAILED)

@@ -46,7 +46,7 @@ static int on_sample(void *context, const struct sample *sample)
         return statistics_memory_sample(sink->statistics, sample->process, sample->time_ns,
                                         sample->a, sample->b, sample->c, sink->err);
     case LOG_SAMPLE_OWN:
-        statistics_own_sample(sink->statistics, sample->process, sample->a);
+        statistics_own_sample(sink->statistics, sample->process, sample->a, sample->b);
         return 0;
     case LOG_SAMPLE_HEAP:
         return statistics_heap_sample(sink->statistics, sample->process, sample->time_ns, sample->a,
@@ -54,6 +54,15 @@ static int on_sample(void *context, const struct sample *sample)
     case LOG_SAMPLE_MAPPING:
         statistics_mapping_sample(sink->statistics, sample->process, sample->time_ns, sample->a,
                                   sample->b, sample->c);
+        return 0;
+    case LOG_SAMPLE_PRIVATE:
+    case LOG_SAMPLE_MODULE_DATA:
+    case LOG_SAMPLE_NOT_DUMPED:
+        return statistics_private_sample(
+            sink->statistics, sample->process, sample->time_ns, sample->kind,
+            &(struct address_range){sample->a, sample->b}, sample->c, sink->err);
+    case LOG_SAMPLE_PARTS:
+        statistics_parts_sample(sink->statistics, sample->process, sample->a, sample->b, sample->c);
         return 0;
     default:
         return 0;

@@ -124,6 +124,8 @@ static void merge_header(struct log_file *header, const struct log_file *other)
         memcpy(header->unseen_allocator, other->unseen_allocator, sizeof(header->unseen_allocator));
         memcpy(header->unseen_why, other->unseen_why, sizeof(header->unseen_why));
     }
+    if (!header->inside_allocator[0])
+        memcpy(header->inside_allocator, other->inside_allocator, sizeof(header->inside_allocator));
     header->n_unreported_modules =
         (uint32_t)later(header->n_unreported_modules, other->n_unreported_modules);
     header->n_deepbound = (uint32_t)later(header->n_deepbound, other->n_deepbound);

@@ -82,6 +82,7 @@ struct definitions_process {
     const char *
         unseen_allocator; /* inside the executable, its blocks are missing; "": no such allocator */
     const char *unseen_why;           /* "": not known */
+    const char *inside_allocator;     /* inside the executable and recorded; "" or NULL: none */
     uint32_t first_thread, n_threads; /* ids first_thread .. first_thread + n_threads - 1 */
     uint64_t log_bytes;               /* sizes of its files */
 };

@@ -153,6 +153,10 @@ static void fill_process(const struct build *build, size_t i)
         .refused_groups = header->refused_groups,
         .collector_version = header->collector_version,
         .unseen_allocator = header->unseen_allocator,
+        .inside_allocator =
+            header->inside == LOG_INSIDE_RECORDED || header->inside == LOG_INSIDE_PARTLY
+                ? header->inside_allocator
+                : "",
         .unseen_why = header->unseen_why,
     };
     if (process->last_ns < process->start_ns)

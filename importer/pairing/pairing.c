@@ -29,6 +29,7 @@ struct open_realloc {
     uint64_t old_size;
     uint64_t old_address;
     uint32_t chain;
+    uint32_t old_call; /* LOG_CHUNK_* of the old block */
 };
 
 struct process {
@@ -502,6 +503,7 @@ static int on_realloc_begin(struct pairing *pairing, const struct event *event, 
         return event->address ? unknown_end(pairing, event, err) : 0;
     open->old_id = block->allocation_id;
     open->old_size = block->size;
+    open->old_call = block->call;
     if (block->chain == 0) {
         uint32_t chain = 0;
         code = chain_new(pairing, block, &chain, err);
@@ -554,7 +556,8 @@ static int on_realloc_end(struct pairing *pairing, const struct event *event, st
         .chain_position = ++chain->length,
         .realloc_from_id = open.old_id,
     };
-    if (moved)
+    /* glibc moves pages of a block with a mapping of its own by mremap. */
+    if (moved && !(open.old_call & event->chunk_flags & LOG_CHUNK_MMAPPED))
         link.copied_bytes = open.old_size < event->size ? open.old_size : event->size;
     chain->copied_bytes += link.copied_bytes;
     chain->moves += moved;

@@ -70,7 +70,7 @@ struct pairing_link {
     uint64_t chain_id; /* allocation_id of the chain's first block */
     uint64_t chain_position;
     uint64_t realloc_from_id;
-    uint64_t copied_bytes; /* min(old, new) when the address changed, else 0 */
+    uint64_t copied_bytes; /* min(old, new) if they were copied to another address, else 0 */
 };
 
 struct pairing_end {

@@ -188,9 +188,15 @@ static bool is_possible(const struct log_sample *sample)
         return sample->a <= EVENT_MAX_SUM && (sample->b <= EVENT_MAX_SUM || sample->b == UINT64_MAX)
                && (sample->c <= EVENT_MAX_SUM || sample->c == UINT64_MAX);
     case LOG_SAMPLE_OWN:
-        return sample->a <= EVENT_MAX_SUM;
+        return sample->a <= EVENT_MAX_SUM && sample->b <= EVENT_MAX_SUM;
+    case LOG_SAMPLE_PARTS:
+        return sample->a <= EVENT_MAX_SUM && sample->b <= EVENT_MAX_SUM
+               && sample->c <= EVENT_MAX_SUM;
     case LOG_SAMPLE_HEAP:
     case LOG_SAMPLE_MAPPING:
+    case LOG_SAMPLE_PRIVATE:
+    case LOG_SAMPLE_MODULE_DATA:
+    case LOG_SAMPLE_NOT_DUMPED:
         return sample->a <= sample->b && sample->b <= UINT64_C(1) << LOG_ADDRESS_BITS
                && sample->c <= EVENT_MAX_SUM;
     default:

@@ -63,7 +63,8 @@ CREATE TABLE processes (        -- one recorded program image: fork makes a chil
   inherited_frees   INTEGER DEFAULT 0,  -- frees and reallocs of blocks that were allocated in the parent, or before mtrace-record was attached; NULL: not known from samples
   events            INTEGER NOT NULL DEFAULT 0, -- events read from its log; a realloc counts once
   events_dropped    INTEGER NOT NULL DEFAULT 0, -- events that never reached the log, by the collector's own count
-  sample_bytes      INTEGER             -- mean distance of samples in bytes: blocks are samples, and all sums of blocks and bytes are estimates; NULL: every block was recorded
+  sample_bytes      INTEGER,            -- mean distance of samples in bytes: blocks are samples, and all sums of blocks and bytes are estimates; NULL: every block was recorded
+  allocator         TEXT                -- of most of its blocks: 'glibc', 'jemalloc', 'tcmalloc', 'mimalloc' (a library, or inside the executable); NULL: unknown, or no block
 ) STRICT;
 
 CREATE TABLE threads (

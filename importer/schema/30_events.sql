@@ -142,7 +142,7 @@ CREATE TABLE realloc_chains (   -- chains of two or more blocks
   last_size_bytes     INTEGER NOT NULL, -- requested size of the last
   start_ns            INTEGER NOT NULL, -- time when the first was allocated
   end_ns              INTEGER,          -- time when the last was freed; NULL: leaked, or lost at exec
-  copied_bytes        INTEGER NOT NULL, -- sum of min(old size, new size) over the reallocs that changed the address
+  copied_bytes        INTEGER NOT NULL, -- sum of min(old size, new size) over the reallocs that changed the address, without those whose pages glibc moved by mremap
   moves               INTEGER NOT NULL  -- reallocs that changed the address
 ) STRICT;
 
@@ -185,7 +185,8 @@ CREATE TABLE mmaps (            -- a piece of a mapping that ends as a whole; pi
   unmap_thread_id    INTEGER,           -- thread that unmapped, remapped or covered it; NULL: none, or not known
   unmap_backtrace_id INTEGER,           -- stack of that call; NULL: none, or not known
   remapped_from_id   INTEGER,           -- mmap_id of the piece that mremap turned into this one
-  peak_rss_bytes     INTEGER            -- highest number of its bytes in memory: at a sample (shared by length if a sample covers several pieces), or at its end if anonymous and private; NULL: never sampled
+  peak_rss_bytes     INTEGER,           -- highest number of its bytes in memory: at a sample, or at its end if anonymous and private; NULL: never sampled
+  peak_rss_ns        INTEGER            -- time of the last sample with that many: what became resident later is not in peak_rss_bytes; NULL: never sampled
 ) STRICT;
 
 CREATE TABLE mallopts (
@@ -232,5 +233,11 @@ CREATE TABLE memory_samples (
   file_bytes INTEGER,                   -- resident bytes of files, or shared
   heap_extent_bytes INTEGER,            -- size of all heaps when they were last examined (less often than samples), or up to the highest block allocated since, if that is more; for allocators other than glibc's, the bytes of live blocks; NULL: neither is known
   mapped_bytes INTEGER,                 -- bytes of live blocks outside of heaps and of accessible anonymous mappings at that time, resident or not
-  own_bytes INTEGER,                    -- resident bytes of mtrace's own log, not included in the other columns; NULL: not known, and included
+  own_bytes INTEGER,                    -- resident bytes of mtrace itself (its log, library and data), not included in the other columns; NULL: not known, and included
+  heap_resident_bytes INTEGER,          -- resident bytes of heaps: those of glibc, and pages in which blocks of another allocator lie or lay. The sum of this and the next five columns is rss_bytes; NULL in all: parts were not sampled at that time, which takes longer than the other columns
+  own_mapping_resident_bytes INTEGER,   -- of live blocks with a mapping of their own, and of private anonymous mappings that the program or a library made through libc
+  thread_stack_resident_bytes INTEGER,  -- of stacks of all threads, also of ended ones that libc keeps for later threads
+  shared_memory_bytes INTEGER,          -- of shared memory: MAP_SHARED without a file, memfd, System V, /dev/shm
+  file_resident_bytes INTEGER,          -- of mapped files, with changed copies of their pages and zero-initialized data of modules
+  other_resident_bytes INTEGER,         -- of what is none of these: mapped by system calls and not through libc, mapped before the recording or before a fork, by the kernel, stacks of threads that never allocated
   PRIMARY KEY (process_id, at_ns)) STRICT, WITHOUT ROWID;

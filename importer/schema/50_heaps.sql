@@ -23,7 +23,7 @@ CREATE TABLE heap_extents (     -- end of a heap over time: one row for each cha
 CREATE TABLE heap_states (      -- parts of a heap at a snapshot. The six parts sum to extent_bytes; if the heap has unseen_blocks, the columns from overhead_bytes on are NULL
   snapshot_id INTEGER NOT NULL,         -- snapshot of the peak or the end
   heap_id INTEGER NOT NULL,             -- the heap
-  extent_bytes INTEGER NOT NULL,        -- from the start of the heap to its end at that time if it was sampled, else to its topmost live block
+  extent_bytes INTEGER NOT NULL,        -- from the start of the heap to its end at that time if it was sampled, else to its topmost live block; an arena of glibc (kind 'arena') reaches as far as it ever did, resident or not, since glibc returns its pages without making it smaller
   live_bytes INTEGER NOT NULL,          -- requested bytes of live blocks
   slack_bytes INTEGER NOT NULL,         -- usable minus requested bytes of live blocks
   overhead_bytes INTEGER,               -- headers and own structures of the allocator, where known

@@ -51,6 +51,7 @@ struct heap_ranges {
     uint32_t *page_bytes;
     uint8_t *word_bytes;
     struct hash_map units; /* sorted by heap_ranges_finish */
+    bool *is_foreign;      /* by process: it has a UNIT_OTHER */
     struct unit *last;     /* the unit of the block before */
     struct extent *extents;
     size_t n_extents, max_extents;
@@ -70,8 +71,9 @@ int heap_ranges_new(uint32_t n_processes, const uint32_t *page_bytes, const uint
     if (ranges) {
         ranges->page_bytes = calloc((size_t)n_processes + 1, sizeof *page_bytes);
         ranges->word_bytes = calloc((size_t)n_processes + 1, sizeof *word_bytes);
+        ranges->is_foreign = calloc((size_t)n_processes + 1, sizeof *ranges->is_foreign);
     }
-    if (!ranges || !ranges->page_bytes || !ranges->word_bytes) {
+    if (!ranges || !ranges->page_bytes || !ranges->word_bytes || !ranges->is_foreign) {
         heap_ranges_free(ranges);
         return error_set(err, ERROR_NOMEM, "out of memory for heaps");
     }
@@ -90,6 +92,7 @@ void heap_ranges_free(struct heap_ranges *ranges)
         return;
     free(ranges->page_bytes);
     free(ranges->word_bytes);
+    free(ranges->is_foreign);
     hash_map_done(&ranges->units);
     free(ranges->extents);
     hash_map_done(&ranges->latest);
@@ -118,6 +121,7 @@ static struct unit *touch_unit(struct heap_ranges *ranges, const struct unit_key
     if (unit->highest_end == 0) {
         unit->first_ns = time_ns;
         unit->lowest = UINT64_MAX;
+        ranges->is_foreign[key->process] |= key->class == UNIT_OTHER;
     }
     return unit;
 }
@@ -154,6 +158,48 @@ void heap_ranges_reported(const struct heap_ranges *ranges, uint64_t *ret_start,
 
     *ret_start = unit->lowest;
     *ret_end = unit->highest_end < unit_end ? unit->highest_end : unit_end;
+}
+
+static uint64_t page_floor(const struct heap_ranges *ranges, uint32_t process, uint64_t address)
+{
+    return address / ranges->page_bytes[process] * ranges->page_bytes[process];
+}
+
+static uint64_t page_ceiling(const struct heap_ranges *ranges, uint32_t process, uint64_t address)
+{
+    return page_floor(ranges, process, address + ranges->page_bytes[process] - 1);
+}
+
+bool heap_ranges_has_foreign(const struct heap_ranges *ranges, uint32_t process)
+{
+    return ranges->is_foreign[process];
+}
+
+bool heap_ranges_is_foreign(const struct heap_ranges *ranges, uint32_t process, uint64_t address,
+                            uint64_t *ret_until)
+{
+    const uint64_t max_units = HEAP_RANGES_OWN_MAPPING_BYTES / UNIT_BYTES;
+    uint64_t number = address / UNIT_BYTES;
+
+    *ret_until = UINT64_MAX;
+    if (!ranges->is_foreign[process])
+        return false;
+    *ret_until = (number + 1) * UNIT_BYTES;
+    /* a block may begin in an earlier unit */
+    for (uint64_t i = 0; i <= max_units && i <= number; i++) {
+        struct unit_key key = {.number = number - i, .process = process, .class = UNIT_OTHER};
+        const struct unit *unit = hash_map_find(&ranges->units, &key, sizeof key, sizeof *unit);
+        if (!unit || page_ceiling(ranges, process, unit->highest_end) <= address)
+            continue;
+        uint64_t start = page_floor(ranges, process, unit->lowest);
+        if (start <= address) {
+            *ret_until = page_ceiling(ranges, process, unit->highest_end);
+            return true;
+        }
+        if (start < *ret_until)
+            *ret_until = start;
+    }
+    return false;
 }
 
 void heap_ranges_bound(struct heap_ranges *ranges, size_t most_extents)
@@ -281,16 +327,6 @@ static int compare_extents(const void *left, const void *right)
     if (a->time_ns != b->time_ns)
         return a->time_ns < b->time_ns ? -1 : 1;
     return (a->end > b->end) - (a->end < b->end);
-}
-
-static uint64_t page_floor(const struct heap_ranges *ranges, uint32_t process, uint64_t address)
-{
-    return address / ranges->page_bytes[process] * ranges->page_bytes[process];
-}
-
-static uint64_t page_ceiling(const struct heap_ranges *ranges, uint32_t process, uint64_t address)
-{
-    return page_floor(ranges, process, address + ranges->page_bytes[process] - 1);
 }
 
 /* Does the unit belong to the heap that ends below it so far? */
@@ -534,7 +570,7 @@ void heap_ranges_visit(struct heap_ranges *ranges, uint32_t n_processes, struct 
 
     state_keyed(io, &ranges->units, sizeof(struct unit_key), sizeof *units);
     units = ranges->units.elements;
-    for (size_t i = 0; i < ranges->units.n; i++)
+    for (size_t i = 0; i < ranges->units.n; i++) {
         state_check(io,
                     units[i].key.process && units[i].key.process <= n_processes
                         && units[i].key.class <= UNIT_OTHER && units[i].highest_end
@@ -542,6 +578,9 @@ void heap_ranges_visit(struct heap_ranges *ranges, uint32_t n_processes, struct 
                         && units[i].highest_end <= HIGHEST_END
                         && units[i].lowest / UNIT_BYTES == units[i].key.number,
                     "addresses of a heap");
+        if (checkpoint_io_code(io) == 0)
+            ranges->is_foreign[units[i].key.process] |= units[i].key.class == UNIT_OTHER;
+    }
     ranges->extents = state_array(io, ranges->extents, &ranges->n_extents, &ranges->max_extents,
                                   STATE_MOST, sizeof *ranges->extents);
     for (size_t i = 0; i < ranges->n_extents; i++) {

@@ -95,6 +95,14 @@ void heap_ranges_reported(const struct heap_ranges *ranges, uint64_t *ret_start,
 int heap_ranges_extent(struct heap_ranges *ranges, uint32_t process, uint64_t time_ns,
                        uint64_t start, uint64_t end, enum log_heap_kind kind, struct error *err);
 
+/* Does a block of an allocator other than glibc's lie in the page at the address, or did one?
+ * *ret_until: where the answer may change. Before heap_ranges_finish. */
+bool heap_ranges_is_foreign(const struct heap_ranges *ranges, uint32_t process, uint64_t address,
+                            uint64_t *ret_until);
+
+/* Do or did its blocks lie in heaps of another allocator than glibc's? */
+bool heap_ranges_has_foreign(const struct heap_ranges *ranges, uint32_t process);
+
 /* Bounds extents (HR-5). Before the first one. */
 void heap_ranges_bound(struct heap_ranges *ranges, size_t most_extents);
 uint64_t heap_ranges_n_left_out(const struct heap_ranges *ranges);

@@ -354,7 +354,7 @@ static int begin_piece(struct mappings *mappings, const struct event *event, str
     piece->process = mappings->process;
     piece->unmapped_ns = MAPPINGS_NEVER;
     piece->unmap_thread = piece->unmap_node = 0;
-    piece->peak_rss_bytes = MAPPINGS_NEVER;
+    piece->peak_rss_bytes = piece->peak_rss_ns = MAPPINGS_NEVER;
     piece->sampled_ns = piece->sampled_bytes = 0;
     piece->mmap_id = ++*mappings->next_id;
     piece->call_id = piece->mmap_id;
@@ -379,7 +379,7 @@ static int on_mmap(struct mappings *mappings, const struct event *event, struct 
     return begin_piece(mappings, event, &piece, err);
 }
 
-/* With an old length of 0, mremap maps shared pages a second time and keeps the old mapping. The
+/* An old length of 0 keeps the old mapping: pages that are shared or left behind empty. The
  * properties of a mapping made before the recording are not known. */
 static int on_mremap(struct mappings *mappings, const struct event *event, struct error *err)
 {
@@ -415,8 +415,11 @@ static void sample(struct mappings *mappings, uint64_t time_ns, uint64_t start, 
             piece->sampled_bytes = 0;
         piece->sampled_ns = time_ns;
         piece->sampled_bytes += share(rss_bytes, upto - from, end - start);
-        if (piece->peak_rss_bytes == MAPPINGS_NEVER || piece->sampled_bytes > piece->peak_rss_bytes)
+        if (piece->peak_rss_bytes == MAPPINGS_NEVER
+            || piece->sampled_bytes >= piece->peak_rss_bytes) {
             piece->peak_rss_bytes = piece->sampled_bytes;
+            piece->peak_rss_ns = time_ns;
+        }
         place = mapping_list_next(&mappings->live, place);
     }
 }
@@ -438,7 +441,7 @@ static void forget_nothing(struct mappings *mappings, uint64_t start, uint64_t e
 
     for (size_t i = 0; piece && piece->address < end && i < MAPPINGS_MAX_LOOK; i++) {
         if (piece->peak_rss_bytes == 0)
-            piece->peak_rss_bytes = MAPPINGS_NEVER;
+            piece->peak_rss_bytes = piece->peak_rss_ns = MAPPINGS_NEVER;
         place = mapping_list_next(&mappings->live, place);
         piece = mapping_list_at(&mappings->live, place);
     }
@@ -490,6 +493,17 @@ void mappings_sample(struct mappings *mappings, uint64_t time_ns, uint64_t start
                      uint64_t rss_bytes)
 {
     sample(mappings, time_ns, start, end, rss_bytes, SIZE_MAX);
+}
+
+const struct mapping *mappings_find(const struct mappings *mappings, uint64_t address,
+                                    uint64_t *ret_until)
+{
+    const struct mapping *piece =
+        mapping_list_at(&mappings->live, mapping_list_above(&mappings->live, address));
+    bool is_inside = piece && piece->address <= address;
+
+    *ret_until = !piece ? UINT64_MAX : is_inside ? mapping_end(piece) : piece->address;
+    return is_inside ? piece : NULL;
 }
 
 int mappings_finish(struct mappings *mappings, struct error *err)

@@ -16,7 +16,7 @@
  *   MA-5 An event costs the pieces that it ends, and log n of the live ones. A RESIDENT event of a
  *        process costs up to MAPPINGS_MAX_LOOK pieces and splits at its bounds.
  *   ML-1 No chunk of the list is empty.
- *   ML-2 Memory: 152 bytes per slot. Full chunks are split in halves, and slots of removed pieces
+ *   ML-2 Memory: 160 bytes per slot. Full chunks are split in halves, and slots of removed pieces
  *        are kept while their chunk exists.
  *
  * Threads: one at a time.
@@ -46,6 +46,7 @@ struct mapping {
     uint64_t unmapped_ns;               /* MAPPINGS_NEVER: never unmapped */
     uint64_t remapped_from_id;          /* 0: none */
     uint64_t peak_rss_bytes;            /* MAPPINGS_NEVER: not sampled */
+    uint64_t peak_rss_ns;               /* of the latest sample with that many */
     uint64_t sampled_ns, sampled_bytes; /* the latest sample; private */
     uint32_t process;
     uint32_t thread, node;
@@ -97,6 +98,11 @@ int mappings_event(struct mappings *mappings, const struct event *event, struct 
  * over the samples by the share of their length that lies inside it. */
 void mappings_sample(struct mappings *mappings, uint64_t time_ns, uint64_t start, uint64_t end,
                      uint64_t rss_bytes);
+
+/* The live piece at the address; NULL: none. *ret_until: its end, or the start of the next piece
+ * (UINT64_MAX: none). Valid until the next event. */
+const struct mapping *mappings_find(const struct mappings *mappings, uint64_t address,
+                                    uint64_t *ret_until);
 
 /* Emits what is still mapped. */
 int mappings_finish(struct mappings *mappings, struct error *err);

@@ -5,6 +5,7 @@
 #include "lib/base/dynamic_array.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define PAGE_BYTES UINT64_C(4096)
 
@@ -22,15 +23,19 @@ struct seen_heap {
 
 struct process_samples {
     uint64_t arena_bytes;         /* size of glibc's non-main arenas */
-    struct memory_sample waiting; /* waits for its heaps, which follow with the same time */
+    struct memory_sample waiting; /* waits for its heaps and parts, which follow with its time */
+    struct memory_sample sampled; /* the same as the log has it; own_bytes: in files */
     uint64_t live_bytes;          /* of that sample */
     uint64_t look_ns;             /* time of the latest heap sample */
     struct seen_heap *heaps;
     size_t n_heaps, max_heaps;
-    size_t last[LAST_HEAPS]; /* heap found last, by address */
-    uint64_t heaps_bytes;    /* sum over `heaps` */
-    uint64_t own_bytes;      /* for the next sample; UINT64_MAX: not known */
-    bool is_looked;          /* there was a heap sample */
+    size_t last[LAST_HEAPS];             /* heap found last, by address */
+    uint64_t heaps_bytes;                /* sum over `heaps` */
+    uint64_t own_bytes;                  /* in files, for the next sample; UINT64_MAX: not known */
+    uint64_t own_private_bytes;          /* the same in private memory */
+    uint64_t data_bytes;                 /* the collector's, in the last sample with parts */
+    uint64_t gathered[MEMORY_PARTS + 1]; /* parts of the sample that waits */
+    bool is_looked;                      /* there was a heap sample */
     bool is_waiting;
 };
 
@@ -93,21 +98,38 @@ static int flush(struct memory_samples *samples, uint32_t id, struct error *err)
     return samples->taken(samples->context, &process->waiting, err);
 }
 
-void memory_samples_own(struct memory_samples *samples, uint32_t id, uint64_t own_bytes)
+void memory_samples_own(struct memory_samples *samples, uint32_t id, uint64_t file_bytes,
+                        uint64_t private_bytes)
 {
-    samples->processes[id].own_bytes = own_bytes;
+    samples->processes[id].own_bytes = file_bytes;
+    samples->processes[id].own_private_bytes = private_bytes;
 }
 
-/* Resident pages of the log count as file pages. */
-static void take_own_off(struct memory_sample *sample, uint64_t own_bytes)
+/* Subtracts up to own_bytes from a part of the resident bytes. */
+static void subtract(struct memory_sample *sample, uint64_t *part, uint64_t own_bytes)
 {
-    sample->own_bytes = own_bytes;
-    if (own_bytes == UINT64_MAX || sample->file_bytes == UINT64_MAX)
+    uint64_t bytes = own_bytes < *part ? own_bytes : *part;
+
+    *part -= bytes;
+    sample->rss_bytes -= sample->rss_bytes > bytes ? bytes : sample->rss_bytes;
+    sample->own_bytes += bytes;
+}
+
+/* Sets the resident bytes of the sample that waits, without mtrace's own. */
+static void set_totals(struct process_samples *process)
+{
+    const struct memory_sample *sampled = &process->sampled;
+    struct memory_sample *sample = &process->waiting;
+
+    sample->rss_bytes = sampled->rss_bytes;
+    sample->anonymous_bytes = sampled->anonymous_bytes;
+    sample->file_bytes = sampled->file_bytes;
+    sample->own_bytes = sampled->own_bytes;
+    if (sampled->own_bytes == UINT64_MAX || sampled->file_bytes == UINT64_MAX)
         return;
-    if (own_bytes > sample->file_bytes)
-        sample->own_bytes = sample->file_bytes;
-    sample->file_bytes -= sample->own_bytes;
-    sample->rss_bytes -= sample->rss_bytes > sample->own_bytes ? sample->own_bytes : 0;
+    sample->own_bytes = 0;
+    subtract(sample, &sample->file_bytes, sampled->own_bytes);
+    subtract(sample, &sample->anonymous_bytes, process->own_private_bytes + process->data_bytes);
 }
 
 int memory_samples_totals(struct memory_samples *samples, const struct memory_sample *sample,
@@ -117,12 +139,60 @@ int memory_samples_totals(struct memory_samples *samples, const struct memory_sa
     int code = flush(samples, sample->process, err);
 
     process->is_waiting = true;
-    process->waiting = *sample;
+    process->waiting = process->sampled = *sample;
+    process->sampled.own_bytes = process->own_bytes;
     process->live_bytes = sample->heaps_bytes;
     process->waiting.heaps_bytes = heaps_now(process, process->live_bytes);
-    take_own_off(&process->waiting, process->own_bytes);
+    set_totals(process);
     process->own_bytes = UINT64_MAX;
+    memset(process->gathered, 0, sizeof process->gathered);
+    for (int i = 0; i < MEMORY_PARTS; i++)
+        process->waiting.parts[i] = UINT64_MAX;
     return code;
+}
+
+/* ---- parts ---- */
+
+void memory_samples_add_part(struct memory_samples *samples, uint32_t id, enum memory_part part,
+                             uint64_t bytes)
+{
+    if (samples->processes[id].is_waiting)
+        samples->processes[id].gathered[part] += bytes;
+}
+
+void memory_samples_end_parts(struct memory_samples *samples, uint32_t id)
+{
+    struct process_samples *process = &samples->processes[id];
+    struct memory_sample *sample = &process->waiting;
+
+    if (!process->is_waiting)
+        return;
+    process->data_bytes = process->gathered[MEMORY_PART_MTRACE];
+    set_totals(process);
+    uint64_t left = sample->rss_bytes;
+    for (int i = 0; i < MEMORY_PART_OTHER; i++) {
+        sample->parts[i] = process->gathered[i] < left ? process->gathered[i] : left;
+        left -= sample->parts[i];
+    }
+    sample->parts[MEMORY_PART_OTHER] = left;
+}
+
+bool memory_samples_is_heap(const struct memory_samples *samples, uint32_t id, uint64_t address,
+                            uint64_t *ret_until)
+{
+    const struct process_samples *process = &samples->processes[id];
+
+    *ret_until = UINT64_MAX;
+    for (size_t i = 0; i < process->n_heaps; i++) {
+        const struct seen_heap *heap = &process->heaps[i];
+        if (heap->start <= address && address < heap->end) {
+            *ret_until = heap->end;
+            return true;
+        }
+        if (heap->start > address && heap->start < *ret_until)
+            *ret_until = heap->start;
+    }
+    return false;
 }
 
 /* ---- heaps ---- */
@@ -273,6 +343,7 @@ int memory_samples_finish(struct memory_samples *samples, struct error *err)
 static void visit_process(struct process_samples *process, uint32_t id, struct checkpoint_io *io)
 {
     STATE_IMAGE(io, &process->waiting);
+    STATE_IMAGE(io, &process->sampled);
     state_u64(io, &process->live_bytes);
     state_u64(io, &process->look_ns);
     process->heaps = state_array(io, process->heaps, &process->n_heaps, &process->max_heaps,
@@ -282,6 +353,9 @@ static void visit_process(struct process_samples *process, uint32_t id, struct c
     state_bytes(io, process->last, sizeof process->last);
     state_u64(io, &process->heaps_bytes);
     state_u64(io, &process->own_bytes);
+    state_u64(io, &process->own_private_bytes);
+    state_u64(io, &process->data_bytes);
+    state_bytes(io, process->gathered, sizeof process->gathered);
     state_bool(io, &process->is_looked);
     state_bool(io, &process->is_waiting);
     state_check(io, !process->is_waiting || process->waiting.process == id, "a sample that waits");

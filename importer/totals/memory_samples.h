@@ -5,7 +5,7 @@
  * The recorder samples heaps less often than totals. A sample of totals gets the extent of all
  * heaps at the latest heap sample up to its own time. Heaps are extended to the highest block
  * allocated in them since. If their sum is still less than the live bytes in them, the sample has
- * the latter.
+ * the latter. Some samples of totals have the parts of resident memory (resident_parts.h).
  *
  * Invariants
  *   SR-1 Every sample of totals is emitted, in order of time within a process.
@@ -23,13 +23,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum memory_part {
+    MEMORY_PART_HEAP,
+    MEMORY_PART_OWN_MAPPING, /* of the program */
+    MEMORY_PART_STACK,
+    MEMORY_PART_SHARED,
+    MEMORY_PART_FILE,
+    MEMORY_PART_OTHER,
+    MEMORY_PARTS,
+    MEMORY_PART_MTRACE = MEMORY_PARTS, /* not part of the sample */
+};
+
 struct memory_sample {
     uint32_t process;
     uint64_t time_ns;
     uint64_t rss_bytes, anonymous_bytes, file_bytes; /* without own_bytes */
-    uint64_t heaps_bytes;  /* UINT64_MAX: none was sampled yet and none has live blocks */
-    uint64_t mapped_bytes; /* of blocks and anonymous mappings with pages of their own */
-    uint64_t own_bytes;    /* resident part of the log; UINT64_MAX: not known */
+    uint64_t heaps_bytes;         /* UINT64_MAX: none was sampled yet and none has live blocks */
+    uint64_t mapped_bytes;        /* of blocks and anonymous mappings with pages of their own */
+    uint64_t own_bytes;           /* resident part of mtrace itself; UINT64_MAX: not known */
+    uint64_t parts[MEMORY_PARTS]; /* their sum is rss_bytes; UINT64_MAX: not sampled */
 };
 
 struct seen_extent {
@@ -48,14 +60,28 @@ int memory_samples_new(uint32_t n_processes, const uint8_t *word_bytes, memory_s
  * called. */
 void memory_samples_free(struct memory_samples *samples);
 
-/* In order of time within a process. Resident bytes of the log (own_bytes) are subtracted from the
- * next totals, because the program would not have them. The functions set own_bytes and heaps_bytes
- * of the sample; on entry heaps_bytes is the live bytes in heaps, its minimum. */
-void memory_samples_own(struct memory_samples *samples, uint32_t id, uint64_t own_bytes);
+/* In order of time within a process. Resident bytes of the log and of mtrace's library are
+ * subtracted from the next totals, because the program would not have them. The functions set
+ * own_bytes, heaps_bytes and parts of the sample; on entry heaps_bytes is the live bytes in heaps,
+ * its minimum. */
+void memory_samples_own(struct memory_samples *samples, uint32_t id, uint64_t file_bytes,
+                        uint64_t private_bytes);
 int memory_samples_totals(struct memory_samples *samples, const struct memory_sample *sample,
                           struct error *err);
 int memory_samples_heap(struct memory_samples *samples, uint32_t id, uint64_t time_ns,
                         const struct seen_extent *extent, struct error *err);
+
+/* Adds resident bytes to a part of the sample that waits; no sample waits: nothing happens. */
+void memory_samples_add_part(struct memory_samples *samples, uint32_t id, enum memory_part part,
+                             uint64_t bytes);
+
+/* All parts were added, OTHER is the rest. Bytes of MEMORY_PART_MTRACE are subtracted from this
+ * sample and from later ones without parts. */
+void memory_samples_end_parts(struct memory_samples *samples, uint32_t id);
+
+/* The known heaps of glibc: does one contain the address? *ret_until: where the answer changes. */
+bool memory_samples_is_heap(const struct memory_samples *samples, uint32_t id, uint64_t address,
+                            uint64_t *ret_until);
 
 /* Adds the extent of one heap alone. */
 int memory_samples_extent(struct memory_samples *samples, uint32_t id,

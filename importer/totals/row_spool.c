@@ -144,7 +144,22 @@ static int wait_for_others(struct row_spool *kept, const struct kept *item, stru
     return 0;
 }
 
-/* The highest sample of a slot waits until a later slot begins. */
+/* Does the next sample of a slot replace the one that waits? The higher one stays, but one with
+ * parts is worth an eighth more. */
+static bool is_better(const struct memory_sample *next, const struct memory_sample *waiting)
+{
+    bool has_parts = next->parts[0] != UINT64_MAX;
+    bool had_parts = waiting->parts[0] != UINT64_MAX;
+    uint64_t rss_bytes = next->rss_bytes;
+
+    if (has_parts && !had_parts)
+        return rss_bytes + rss_bytes / 8 >= waiting->rss_bytes;
+    if (had_parts && !has_parts)
+        return rss_bytes > waiting->rss_bytes + waiting->rss_bytes / 8;
+    return rss_bytes >= waiting->rss_bytes;
+}
+
+/* The best sample of a slot waits until a later slot begins. */
 static int put_sample(struct row_spool *kept, struct spill_file *file, const struct kept *item,
                       struct error *err)
 {
@@ -157,7 +172,7 @@ static int put_sample(struct row_spool *kept, struct spill_file *file, const str
     if (waiting->memory.time_ns / kept->slot_ns == item->memory.time_ns / kept->slot_ns) {
         kept->n[KEPT_MEMORY]--;
         kept->n_left_out[KEPT_MEMORY]++;
-        if (item->memory.rss_bytes < waiting->memory.rss_bytes)
+        if (!is_better(&item->memory, &waiting->memory))
             return 0;
     } else {
         code = spill_file_append(file, waiting, sizeof *waiting, err);

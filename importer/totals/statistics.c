@@ -421,6 +421,8 @@ void statistics_free(struct statistics *statistics)
         timeline_done(&statistics->processes[i].timeline);
         mappings_done(&statistics->processes[i].mappings);
         phases_done(&statistics->processes[i].phases);
+        address_ranges_done(&statistics->processes[i].mapped_blocks);
+        address_ranges_done(&statistics->processes[i].stacks);
         windows_done(&statistics->processes[i].windows);
     }
     for (int i = 0; i < STATISTICS_MOMENTS; i++) {

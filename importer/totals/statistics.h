@@ -34,6 +34,7 @@
 #include "importer/totals/object_walks.h"
 #include "importer/totals/phases.h"
 #include "importer/totals/pool_blocks.h"
+#include "importer/totals/resident_parts.h"
 #include "importer/totals/row_sink.h"
 #include "importer/totals/stable_numbers.h"
 #include "importer/totals/timeline.h"
@@ -121,12 +122,20 @@ int statistics_event(struct statistics *statistics, const struct event *event, s
 int statistics_memory_sample(struct statistics *statistics, uint32_t process, uint64_t time_ns,
                              uint64_t rss_bytes, uint64_t anonymous_bytes, uint64_t file_bytes,
                              struct error *err);
-void statistics_own_sample(struct statistics *statistics, uint32_t process, uint64_t own_bytes);
+void statistics_own_sample(struct statistics *statistics, uint32_t process, uint64_t file_bytes,
+                           uint64_t private_bytes);
 int statistics_heap_sample(struct statistics *statistics, uint32_t process, uint64_t time_ns,
                            uint64_t start, uint64_t end, enum log_heap_kind kind,
                            struct error *err);
 void statistics_mapping_sample(struct statistics *statistics, uint32_t process, uint64_t time_ns,
                                uint64_t start, uint64_t end, uint64_t rss_bytes);
+
+/* Private memory without a file; kind: LOG_SAMPLE_PRIVATE and the next two. */
+int statistics_private_sample(struct statistics *statistics, uint32_t process, uint64_t time_ns,
+                              enum log_sample_kind kind, const struct address_range *range,
+                              uint64_t rss_bytes, struct error *err);
+void statistics_parts_sample(struct statistics *statistics, uint32_t process, uint64_t stack_bytes,
+                             uint64_t shared_bytes, uint64_t file_bytes);
 
 int statistics_finish(struct statistics *statistics, struct error *err);
 
@@ -241,8 +250,11 @@ struct process_statistics {
     bool is_untraced;        /* not always traced, according to its definition */
     bool was_untraced;       /* was not traced for a while: it may have unknown blocks */
     uint64_t peak_snapshot_id, end_snapshot_id;
-    uint64_t mapped_block_bytes;   /* of live blocks that lie in no heap */
-    uint64_t heap_block_bytes;     /* of all others */
+    uint64_t mapped_block_bytes;         /* of live blocks that lie in no heap */
+    uint64_t heap_block_bytes;           /* of all others */
+    struct address_ranges mapped_blocks; /* the live blocks that lie in no heap */
+    struct address_ranges stacks; /* of n_stack_threads, the known threads of all processes */
+    size_t n_stack_threads;
     uint64_t lowest_break;         /* lowest program break set by the program itself; 0: none */
     struct pairing_process traits; /* copy from its definition */
     struct life_part life_part;    /* while leaked blocks are counted */
@@ -326,6 +338,12 @@ int statistics_allocated_in_heap(struct statistics *statistics,
 
 /* Reports a new peak to moment_blocks. Call when time advances, before a later free is counted. */
 void statistics_emit_peak(const struct statistics *statistics, uint32_t process);
+
+/* Reports a block that lies in no heap. */
+int statistics_mapped_block(struct statistics *statistics, uint32_t process, uint64_t address,
+                            uint64_t usable_bytes, struct error *err);
+void statistics_mapped_block_ended(struct statistics *statistics, uint32_t process,
+                                   uint64_t address);
 
 /* Cached lookups for the process of most of the next events. */
 struct expecting {

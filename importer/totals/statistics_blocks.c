@@ -37,6 +37,25 @@ int statistics_allocated_in_heap(struct statistics *statistics,
         err);
 }
 
+int statistics_mapped_block(struct statistics *statistics, uint32_t process, uint64_t address,
+                            uint64_t usable_bytes, struct error *err)
+{
+    uint64_t page_bytes = statistics->page_bytes[process];
+    uint64_t end = (address + usable_bytes + page_bytes - 1) / page_bytes * page_bytes;
+
+    return address_ranges_add(&statistics->processes[process].mapped_blocks,
+                              address / page_bytes * page_bytes, end, err);
+}
+
+void statistics_mapped_block_ended(struct statistics *statistics, uint32_t process,
+                                   uint64_t address)
+{
+    uint64_t page_bytes = statistics->page_bytes[process];
+
+    address_ranges_remove(&statistics->processes[process].mapped_blocks,
+                          address / page_bytes * page_bytes);
+}
+
 /* Keeps sums in range: EV-6 limits the recorded bytes, but samples stand for more. */
 static MTRACE_COLD int check_sum(struct statistics *statistics, const struct counted *counted,
                                  struct error *err)
@@ -88,6 +107,8 @@ static inline int count_allocation(struct statistics *statistics, uint32_t proce
                                       .process = process,
                                       .call = block->call},
             err);
+    else if (code == 0 && counted.has_address)
+        code = statistics_mapped_block(statistics, process, block->address, counted.occupied, err);
     if (code == 0 && statistics->groups)
         code = group_totals_allocated(statistics->groups, process, block, group, err);
     if (code == 0 && statistics->pools)
@@ -144,6 +165,8 @@ static inline int count_end(struct statistics *statistics, uint32_t process,
     if (counted.has_address)
         *(counted.is_heap_block ? &own->heap_block_bytes : &own->mapped_block_bytes) -=
             counted.occupied * weight->blocks;
+    if (mtrace_unlikely(counted.has_address && !counted.is_heap_block))
+        statistics_mapped_block_ended(statistics, process, block->address);
     timeline_count_end(&own->timeline, weight);
     if (code == 0 && statistics->groups)
         code = group_totals_ended(statistics->groups, process, block, end, err);

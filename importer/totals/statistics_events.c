@@ -333,9 +333,10 @@ int statistics_memory_sample(struct statistics *statistics, uint32_t process, ui
     return memory_samples_totals(statistics->memory_samples, &sample, err);
 }
 
-void statistics_own_sample(struct statistics *statistics, uint32_t process, uint64_t own_bytes)
+void statistics_own_sample(struct statistics *statistics, uint32_t process, uint64_t file_bytes,
+                           uint64_t private_bytes)
 {
-    memory_samples_own(statistics->memory_samples, process, own_bytes);
+    memory_samples_own(statistics->memory_samples, process, file_bytes, private_bytes);
 }
 
 int statistics_heap_sample(struct statistics *statistics, uint32_t process, uint64_t time_ns,
@@ -353,4 +354,41 @@ void statistics_mapping_sample(struct statistics *statistics, uint32_t process, 
                                uint64_t start, uint64_t end, uint64_t rss_bytes)
 {
     mappings_sample(&statistics->processes[process].mappings, time_ns, start, end, rss_bytes);
+}
+
+int statistics_private_sample(struct statistics *statistics, uint32_t process, uint64_t time_ns,
+                              enum log_sample_kind kind, const struct address_range *range,
+                              uint64_t rss_bytes, struct error *err)
+{
+    struct process_statistics *own = &statistics->processes[process];
+    const struct resident_owners owners = {.samples = statistics->memory_samples,
+                                           .heaps = statistics->heaps,
+                                           .blocks = &own->mapped_blocks,
+                                           .mappings = &own->mappings,
+                                           .stacks = &own->stacks,
+                                           .process = process};
+
+    if (own->n_stack_threads != statistics->definitions->n_threads) {
+        int code = resident_parts_find_stacks(statistics->definitions, process, &own->stacks, err);
+        if (code)
+            return code;
+        own->n_stack_threads = statistics->definitions->n_threads;
+    }
+    resident_parts_add(&owners, range->start, range->end, rss_bytes,
+                       kind == LOG_SAMPLE_MODULE_DATA  ? MEMORY_PART_FILE
+                       : kind == LOG_SAMPLE_NOT_DUMPED ? MEMORY_PART_MTRACE
+                                                       : MEMORY_PART_OTHER);
+    statistics_mapping_sample(statistics, process, time_ns, range->start, range->end, rss_bytes);
+    return 0;
+}
+
+void statistics_parts_sample(struct statistics *statistics, uint32_t process, uint64_t stack_bytes,
+                             uint64_t shared_bytes, uint64_t file_bytes)
+{
+    struct memory_samples *samples = statistics->memory_samples;
+
+    memory_samples_add_part(samples, process, MEMORY_PART_STACK, stack_bytes);
+    memory_samples_add_part(samples, process, MEMORY_PART_SHARED, shared_bytes);
+    memory_samples_add_part(samples, process, MEMORY_PART_FILE, file_bytes);
+    memory_samples_end_parts(samples, process);
 }

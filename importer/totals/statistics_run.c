@@ -186,6 +186,8 @@ static inline int count_allocation(struct run *run, struct stack_totals *stack,
         code = allocated_in_heap(run, event, block->call, occupied, err);
     } else {
         run->other_bytes += occupied;
+        code =
+            statistics_mapped_block(run->statistics, run->process, event->address, occupied, err);
     }
     return code || !run->statistics->lifetimes
                ? code
@@ -246,8 +248,12 @@ static inline int count_end(struct run *run, struct stack_totals *stack, const s
     run->n_ends++;
     run->ended_bytes += weight.bytes;
     uint64_t occupied = weight.bytes + live_block_known_slack(block);
-    *(heap_ranges_is_heap_block(block->call, occupied) ? &run->heap_bytes : &run->other_bytes) -=
-        occupied;
+    if (mtrace_likely(heap_ranges_is_heap_block(block->call, occupied))) {
+        run->heap_bytes -= occupied;
+    } else {
+        run->other_bytes -= occupied;
+        statistics_mapped_block_ended(run->statistics, run->process, event->address);
+    }
     if (node)
         code = totals_count_free_site(statistics->totals, run->process, stack, node, &weight, err);
     if (code == 0 && statistics->blocks)

@@ -3,8 +3,8 @@
 #include "importer/totals/statistics.h"
 
 enum {
-    VERSION = 3,
-    PAIRING_VERSION = 4, /* of parts that contain a pairing */
+    VERSION = 4,
+    PAIRING_VERSION = 5, /* of parts that contain a pairing */
     MOMENTS_VERSION = 4,
     POOLS_VERSION = 5,
 };
@@ -37,6 +37,7 @@ static void visit_process(struct statistics *statistics, struct process_statisti
     state_bool(io, &own->is_untraced);
     state_bool(io, &own->was_untraced);
     state_u64(io, &own->mapped_block_bytes);
+    address_ranges_visit(&own->mapped_blocks, io);
     state_u64(io, &own->heap_block_bytes);
     state_u64(io, &own->lowest_break);
     state_bool(io, &traits->is_forked);

@@ -53,6 +53,40 @@ static uint64_t inherited_frees(const struct statistics *statistics, uint32_t pr
                : pairing_inherited_frees(statistics->pairing, process);
 }
 
+static bool has_glibc_heap(const struct heap_ranges *heaps, uint32_t process)
+{
+    for (size_t id = 1; id <= heap_ranges_count(heaps); id++) {
+        const struct heap_range *heap = heap_ranges_get(heaps, (uint32_t)id);
+        if (heap->process == process && heap->header_bytes)
+            return true;
+    }
+    return false;
+}
+
+/* The allocator of most blocks; NULL: unknown. A library of another allocator may be loaded and not
+ * be used, so its blocks count, too. */
+static const char *allocator_of(const struct statistics *statistics, uint32_t id)
+{
+    static const char *const known[] = {"jemalloc", "tcmalloc", "mimalloc"};
+    const struct definitions *definitions = statistics->definitions;
+    const char *inside = definitions->processes[id].inside_allocator;
+
+    if (!heap_ranges_has_foreign(statistics->heaps, id))
+        return has_glibc_heap(statistics->heaps, id) ? "glibc" : NULL;
+    if (inside && *inside)
+        return inside;
+    for (size_t i = 1; i <= definitions->n_modules; i++) {
+        const struct definitions_module *module = &definitions->modules[i];
+        const char *slash = module->path ? strrchr(module->path, '/') : NULL;
+        if (module->process != id || !slash || strncmp(slash, "/lib", 4) != 0)
+            continue;
+        for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
+            if (strncmp(slash + 4, known[k], strlen(known[k])) == 0)
+                return known[k];
+    }
+    return NULL;
+}
+
 static int write_processes(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
@@ -60,8 +94,8 @@ static int write_processes(sqlite3 *db, struct statistics *statistics, struct er
         db,
         "INSERT INTO processes (process_id, parent_process_id, pid, architecture, executable, command_line,"
         " start_unix_ns, start_ns, end_ns, end_kind, end_value, peak_bytes, peak_blocks, peak_ns,"
-        " max_rss_bytes, inherited_frees, events, events_dropped, sample_bytes)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " max_rss_bytes, inherited_frees, events, events_dropped, sample_bytes, allocator)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         &insert, err);
 
     for (uint32_t id = 1; code == 0 && id <= statistics->definitions->n_processes; id++) {
@@ -74,14 +108,15 @@ static int write_processes(sqlite3 *db, struct statistics *statistics, struct er
             has_ended && process->has_end_value ? (uint64_t)process->end_value : UINT64_MAX;
         const char *end_kind = process->end_kind ? process->end_kind : "unknown";
         code = database_insert(
-            insert, err, "uzutttzuutmuumzmuuz", (uint64_t)id, (uint64_t)process->parent,
+            insert, err, "uzutttzuutmuumzmuuzt", (uint64_t)id, (uint64_t)process->parent,
             (uint64_t)process->pid,
             log_header_arch_text(process->arch, process->word_bytes, architecture),
             process->executable, arguments, process->start_unix_ns, process->start_ns,
             statistics->processes[id].last_ns, has_ended ? end_kind : "running", end_value,
             totals->peak_bytes, totals->peak_blocks, totals->peak_ns,
             has_ended ? process->max_rss_bytes : 0, inherited_frees(statistics, id),
-            statistics->processes[id].n_events, dropped_events(process), process->sample_bytes);
+            statistics->processes[id].n_events, dropped_events(process), process->sample_bytes,
+            allocator_of(statistics, id));
         free(arguments);
     }
     sqlite3_finalize(insert);

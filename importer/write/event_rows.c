@@ -57,9 +57,10 @@ static int prepare(sqlite3 *db, struct event_rows *rows, struct error *err)
          &rows->unmatched_free},
         {"INSERT INTO mallopts VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &rows->mallopt},
         {"INSERT INTO markers VALUES (NULL, ?, ?, ?, ?)", &rows->marker},
-        {"INSERT INTO mmaps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        {"INSERT INTO mmaps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
          &rows->mapping},
-        {"INSERT OR REPLACE INTO memory_samples VALUES (?, ?, ?, ?, ?, ?, ?, ?)", &rows->sample},
+        {"INSERT OR REPLACE INTO memory_samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         &rows->sample},
         {"INSERT INTO snapshots VALUES (?, ?, ?, ?)", &rows->snapshot},
         {"INSERT INTO group_moves VALUES (?, ?, ?, ?, ?)", &rows->move},
     };
@@ -178,23 +179,27 @@ static int write_mapping(void *context, const struct mapping *piece, struct erro
 
     /* Unknown values of a mapping made before the recording are -1, and so is the descriptor of an
      * anonymous mapping. */
-    return database_insert(rows->mapping, err, "uuuzzuuoooitumzzzm", piece->mmap_id, piece->call_id,
-                           (uint64_t)piece->process, (uint64_t)piece->thread,
+    return database_insert(rows->mapping, err, "uuuzzuuoooitumzzzmm", piece->mmap_id,
+                           piece->call_id, (uint64_t)piece->process, (uint64_t)piece->thread,
                            known_node(piece->node), piece->address, piece->length,
                            (int64_t)piece->prot, (int64_t)piece->flags, (int64_t)piece->fd,
                            piece->file_offset, piece->path, piece->mapped_ns, piece->unmapped_ns,
                            (uint64_t)piece->unmap_thread, known_node(piece->unmap_node),
-                           piece->remapped_from_id, piece->peak_rss_bytes);
+                           piece->remapped_from_id, piece->peak_rss_bytes, piece->peak_rss_ns);
 }
 
 static int write_sample(void *context, const struct memory_sample *sample, struct error *err)
 {
     const struct event_rows *rows = context;
 
-    return database_insert(rows->sample, err, "uuummmum", (uint64_t)sample->process,
-                           sample->time_ns, sample->rss_bytes, sample->anonymous_bytes,
-                           sample->file_bytes, sample->heaps_bytes, sample->mapped_bytes,
-                           sample->own_bytes);
+    const uint64_t *parts = sample->parts;
+
+    return database_insert(
+        rows->sample, err, "uuummmummmmmmm", (uint64_t)sample->process, sample->time_ns,
+        sample->rss_bytes, sample->anonymous_bytes, sample->file_bytes, sample->heaps_bytes,
+        sample->mapped_bytes, sample->own_bytes, parts[MEMORY_PART_HEAP],
+        parts[MEMORY_PART_OWN_MAPPING], parts[MEMORY_PART_STACK], parts[MEMORY_PART_SHARED],
+        parts[MEMORY_PART_FILE], parts[MEMORY_PART_OTHER]);
 }
 
 void event_rows_keep_snapshots(struct event_rows *rows)

@@ -216,6 +216,8 @@ struct log_file {
     _Atomic uint32_t n_elsewhere; /* most that were loaded at once in other linker namespaces */
     _Atomic uint32_t n_pointers;  /* to functions of the allocator, from dlsym */
     _Atomic uint32_t n_foreign;   /* most that were loaded at once with another allocator */
+    /* by the recorder, NUL-padded: a known allocator inside the executable, recorded or not */
+    char inside_allocator[LOG_ALLOCATOR_BYTES];
 };
 
 /* The machine for which this is compiled. */
@@ -453,7 +455,8 @@ enum log_event_kind {
     LOG_MALLOPT = LOG_EVENT_KIND(4, 1), /* word 2: parameter (malloc_trim: pad); word 3: value; word
                                            4: result 32 | call 0 mallopt, 1 malloc_trim << 32 */
     LOG_MREMAP = LOG_EVENT_KIND(
-        4, 2), /* address: new; word 2: old; word 3: old length; word 4: new length */
+        4, 2), /* address: new; word 2: old; word 3: old length, 0: the old mapping stays
+               (MREMAP_DONTUNMAP, or shared pages mapped twice); word 4: new length */
     LOG_OBJECT_NODE = LOG_EVENT_KIND(
         4, 3), /* address: node, from 1 on; word 2: LOG_DEF_MARKER id of its name 32 |
                                  enum log_object_kind 8 | number of the walk 24; word 3: parent 32, 0:
@@ -708,10 +711,20 @@ struct log_frame {
 };
 
 enum log_sample_kind {
-    LOG_SAMPLE_MEMORY = 1,  /* a = rss, b = anonymous, c = file bytes */
-    LOG_SAMPLE_HEAP = 2,    /* a = start, b = end of a heap, c = enum log_heap_kind */
-    LOG_SAMPLE_MAPPING = 3, /* a = start, b = end of a mapping, c = its rss bytes */
-    LOG_SAMPLE_OWN = 4,     /* a = bytes of the MEMORY sample behind it that are the log itself */
+    LOG_SAMPLE_MEMORY = 1, /* a = rss, b = anonymous, c = file bytes */
+    LOG_SAMPLE_HEAP = 2,   /* a = start, b = end of a heap, c = enum log_heap_kind */
+    LOG_SAMPLE_MAPPING =
+        3, /* a = start, b = end of mapped file or shared memory, c = its rss bytes */
+    /* resident part of mtrace itself in the MEMORY sample behind it: a = pages of files (its log, its
+     * library), b = private pages of its library */
+    LOG_SAMPLE_OWN = 4,
+    /* The next three: private memory without a file; a, b, c as of a MAPPING. */
+    LOG_SAMPLE_PRIVATE = 5,
+    LOG_SAMPLE_MODULE_DATA = 6, /* directly behind data of a file: its zero-initialized part */
+    LOG_SAMPLE_NOT_DUMPED = 7,  /* MADV_DONTDUMP, as the collector's own mappings */
+    /* The MEMORY sample of the same time is of smaps, and all its mappings were reported: a = rss
+     * bytes of the main stack, b = of shared memory, c = of files, without OWN. */
+    LOG_SAMPLE_PARTS = 8,
 };
 
 /* A memory sample, taken by the recorder. */
@@ -737,7 +750,8 @@ LOG_AT(log_file, dropped, 176);
 LOG_AT(log_file, max_rss_bytes, 264);
 LOG_AT(log_file, unseen_allocator, 280);
 LOG_AT(log_file, sample_bytes, 480);
-_Static_assert(sizeof(struct log_file) == 512, "header");
+LOG_AT(log_file, inside_allocator, 512);
+_Static_assert(sizeof(struct log_file) == 536, "header");
 _Static_assert(sizeof(struct log_file) <= LOG_QUESTION_OFFSET, "header page");
 _Static_assert(sizeof(struct log_question) == 16, "question");
 _Static_assert(LOG_QUESTION_OFFSET + sizeof(struct log_question) <= LOG_CONTROL_OFFSET,

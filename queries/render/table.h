@@ -25,7 +25,7 @@
 struct error;
 
 enum {
-    TABLE_MAX_COLUMNS = 64,
+    TABLE_MAX_COLUMNS = 96,
     TABLE_GAP = 2,
     TABLE_HEADING_BYTES = 256
 };

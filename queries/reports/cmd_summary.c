@@ -125,6 +125,14 @@ static int run_pivot(struct query *query, struct error *err)
 
 /* ---- people: one screen per process ---- */
 
+/* The allocator if it is known and not glibc's; else NULL. */
+static const char *other_allocator(const struct summary_numbers *f)
+{
+    const char *allocator = summary_text(f, "allocator");
+
+    return *allocator && strcmp(allocator, "glibc") != 0 ? allocator : NULL;
+}
+
 /* Texts of one line: each has its own buffer until the line is printed. */
 struct texts {
     char list[8][ESTIMATE_TEXT_BYTES];
@@ -217,7 +225,10 @@ static void print_heap(FILE *out, const struct summary_numbers *f, const char *a
     (void)snprintf(name, sizeof(name), "heap_at_%s_bytes", at);
     if (!summary_is_known(f, name))
         return;
-    (void)fprintf(out, "heap %-4s   %s =", at, bytes(&t, summary_number(f, name)));
+    const char *other = other_allocator(f);
+    int width = fprintf(out, "%s %s", other ? other : "heap", at);
+    (void)fprintf(out, "%*s%s =", width < 11 ? 12 - width : 1, "",
+                  bytes(&t, summary_number(f, name)));
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         (void)snprintf(name, sizeof(name), "heap_at_%s_%s_bytes", at, parts[i]);
         if (summary_is_known(f, name))
@@ -232,17 +243,25 @@ static void print_heap(FILE *out, const struct summary_numbers *f, const char *a
                       bytes(&t, summary_number(f, "outside_heap_at_peak_live_bytes")));
 }
 
-/* The parts of a heap are known for glibc only. */
+/* The parts of a heap are known for glibc only, and without what it returned of arenas. */
 static void print_foreign_heaps(FILE *out, const struct summary_numbers *f)
 {
     struct texts t = {.n = 0};
+    const char *other = other_allocator(f);
 
     if (summary_number(f, "foreign_heaps") > 0)
+        (void)fprintf(out,
+                      "            %s of %s: its pages are taken to reach"
+                      " from block to block, whether resident or not\n",
+                      counted(&t, summary_number(f, "foreign_heaps"), other ? "range" : "heap"),
+                      other ? other : "an allocator that is not known");
+    if (other)
+        (void)fprintf(out, "            to give free pages back, %s; or %s\n",
+                      summary_text(f, "release_advice"), summary_text(f, "decay_advice"));
+    if (summary_number(f, "arenas") > 0)
         (void)fprintf(
-            out,
-            "            %s of an allocator that is not known: its pages are taken to reach"
-            " from block to block, whether resident or not\n",
-            counted(&t, summary_number(f, "foreign_heaps"), "heap"));
+            out, "            %s of glibc counted as far as they ever reached, resident or not\n",
+            counted(&t, summary_number(f, "arenas"), "arena"));
 }
 
 /* Free memory and blocks without a row cannot be told apart then. */
@@ -260,16 +279,38 @@ static void print_unseen_heaps(FILE *out, const struct summary_numbers *f)
 
 static void print_rss_split(FILE *out, const struct summary_numbers *f)
 {
+    static const struct {
+        const char *name;
+        const char *words;
+        bool is_always; /* also if it is 0 */
+    } parts[] = {{"rss_heaps_bytes", "heaps", true},
+                 {"rss_mappings_bytes", "own mappings", true},
+                 {"rss_stacks_bytes", "stacks", false},
+                 {"rss_shared_bytes", "shared memory", false},
+                 {"rss_files_bytes", "files", true},
+                 {"rss_other_bytes", "not mapped through libc", true}};
     struct texts t = {.n = 0};
+    const char *other = other_allocator(f);
+    const char *between = "";
 
-    (void)fprintf(out, "RSS split   %s heaps + %s own mappings + %s files + %s other",
-                  bytes(&t, summary_number(f, "rss_heaps_bytes")),
-                  bytes(&t, summary_number(f, "rss_mappings_bytes")),
-                  bytes(&t, summary_number(f, "rss_files_bytes")),
-                  bytes(&t, summary_number(f, "rss_other_bytes")));
+    if (summary_number(f, "rss_parts_ns") == summary_number(f, "rss_highest_ns")) {
+        (void)fputs("RSS split   ", out);
+    } else {
+        char at[UNITS_TEXT_BYTES];
+        (void)fprintf(out,
+                      "RSS split   %s at %s = ", bytes(&t, summary_number(f, "rss_parts_bytes")),
+                      units_format_duration(summary_number(f, "rss_parts_ns"), at));
+    }
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        struct texts part = {.n = 0};
+        if (!parts[i].is_always && summary_number(f, parts[i].name) == 0)
+            continue;
+        (void)fprintf(out, "%s%s %s", between, bytes(&part, summary_number(f, parts[i].name)),
+                      i == 0 && other ? other : parts[i].words);
+        between = " + ";
+    }
     if (summary_is_known(f, "rss_own_bytes"))
-        (void)fprintf(out, ", without %s of mtrace's log",
-                      bytes(&t, summary_number(f, "rss_own_bytes")));
+        (void)fprintf(out, ", without %s of mtrace", bytes(&t, summary_number(f, "rss_own_bytes")));
     (void)fputs("\n", out);
 }
 
@@ -281,7 +322,7 @@ static void print_rss(FILE *out, const struct summary_numbers *f)
     if (summary_is_known(f, "rss_max_bytes"))
         (void)fprintf(out, "RSS peak    %s as the kernel counted%s\n",
                       bytes(&t, summary_number(f, "rss_max_bytes")),
-                      summary_is_known(f, "rss_own_bytes") ? ", mtrace's log included" : "");
+                      summary_is_known(f, "rss_own_bytes") ? ", mtrace's own memory included" : "");
     if (!summary_is_known(f, "rss_highest_bytes"))
         return;
     (void)fprintf(out, "%s %s at %s, the highest of %s\n",

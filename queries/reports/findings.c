@@ -176,6 +176,31 @@ static int find_heaps(const struct finding_run *run, struct error *err)
     return rc < 0 ? rc : 0;
 }
 
+/* Of another allocator than glibc's: which of its free pages are resident is unknown, only how much
+ * of it is. */
+static void find_unreturned(const struct finding_run *run)
+{
+    const char *allocator = summary_text(run->numbers, "allocator");
+    int64_t resident = number(run, "rss_heaps_bytes");
+    int64_t unused = resident - number(run, "heap_at_peak_live_bytes");
+    char text[3][UNITS_TEXT_BYTES];
+    struct finding *finding;
+
+    if (!*allocator || strcmp(allocator, "glibc") == 0 || unused < MIB || unused < resident / 4)
+        return;
+    finding = finding_add(run, FINDING_INFO, finding_share_of_peak(run, unused), unused, -1);
+    finding_append(finding,
+                   "%s kept %s of %s resident at %s beside the program's live blocks. To give free "
+                   "pages back, %s; or %s.",
+                   allocator, units_format_bytes(unused, text[0]),
+                   units_format_bytes(resident, text[1]),
+                   units_format_duration(number(run, "rss_parts_ns"), text[2]),
+                   summary_text(run->numbers, "release_advice"),
+                   summary_text(run->numbers, "decay_advice"));
+    finding_lead(run, finding, "pinning", "pinning?alive_at=peak", 0);
+    finding_show_sql(run, finding, "pinning", " AND at = 'peak'");
+}
+
 /* ---- time ---- */
 
 static int find_temporary(const struct finding_run *run, struct error *err)
@@ -353,6 +378,7 @@ int findings_collect(const struct query *query, int64_t process_id,
     rc = leak_findings_add(&run, err);
     if (rc == 0)
         rc = find_heaps(&run, err);
+    find_unreturned(&run);
     if (rc == 0)
         rc = find_temporary(&run, err);
     if (rc == 0)

@@ -19,7 +19,7 @@ enum {
 
 struct summary_number {
     char name[48];
-    char text[24]; /* cut; of a value that is text */
+    char text[160]; /* cut; of a value that is text */
     char unit[8];
     int64_t value;
     double share;

@@ -4,6 +4,8 @@
 -- extent = live + slack + overhead + holes + free pages + top. All parts but live are fragmentation. free() returns only the top to
 -- the system. malloc_trim also returns the free pages. Holes become free pages when their neighbours are freed (see pinning).
 -- If the heap may contain blocks without a row (heaps.unseen_blocks), free memory is not known: the columns from overhead_bytes on are NULL.
+-- glibc returns the free top of an arena to the system without making the arena smaller: an arena counts as far as it ever reached,
+-- resident or not. memory_samples.heap_resident_bytes has what was resident of all heaps.
 -- Blocks with a mapping of their own are in no heap. The fill degree of a page is the usable bytes of its live blocks divided by the page size.
 CREATE VIEW fragmentation(
   process_id,        -- joins processes
@@ -11,13 +13,13 @@ CREATE VIEW fragmentation(
   at_ns,             -- time of the snapshot
   heap_id,           -- joins heaps
   kind,              -- 'brk', 'arena' or 'other'
-  extent_bytes,      -- from the start of the heap to its end
+  extent_bytes,      -- from the start of the heap to its end; for an arena, as far as it ever reached
   live_bytes,        -- requested bytes of live blocks
   slack_bytes,       -- usable minus requested bytes of live blocks
   overhead_bytes,    -- headers and the allocator's own structures
   hole_bytes,        -- free bytes in pages that hold a live byte
   free_page_bytes,   -- wholly free pages below the topmost live block
-  top_bytes,         -- wholly free pages above the topmost live block
+  top_bytes,         -- wholly free pages above the topmost live block; those of an arena may have been returned already
   unused_share,      -- share of extent_bytes that is not live, 0 to 1
   pages_to_25,       -- pages filled to less than 25 %
   pages_to_50,       -- pages filled to at least 25 % and less than 50 %

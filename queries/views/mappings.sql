@@ -22,6 +22,7 @@ CREATE VIEW mappings(
   unmapped_ns,       -- NULL: mapped to the end of the process
   lifetime_ns,       -- from seen_ns to its end, or to the end of the process; the true lifetime may be longer
   peak_rss_bytes,    -- highest sample of its resident bytes; NULL: not sampled
+  peak_rss_ns,       -- time of the last sample with that many; NULL: not sampled
   path,              -- path of the file, or the name that the kernel shows; for a heap its kind; for a stack the name of its thread
   fd,                -- as passed; NULL: none, or not known
   file_offset,       -- bytes; NULL: not known
@@ -37,26 +38,26 @@ WITH
     (0x4000, 'noreserve'), (0x8000, 'populate'), (0x10000, 'nonblock'), (0x20000, 'stack'), (0x40000, 'hugetlb'), (0x80000, 'sync'),
     (0x100000, 'fixed_noreplace')),
   pieces AS (
-    SELECT process_id, 'mapping' AS what, address, length, prot, flags, mapped_ns, mapped_ns AS seen_ns, unmapped_ns, peak_rss_bytes, path, fd, file_offset,
+    SELECT process_id, 'mapping' AS what, address, length, prot, flags, mapped_ns, mapped_ns AS seen_ns, unmapped_ns, peak_rss_bytes, peak_rss_ns, path, fd, file_offset,
       thread_id, backtrace_id, unmap_backtrace_id, mmap_call_id, mmap_id
     FROM mmaps
     UNION ALL
-    SELECT m.process_id, 'library', nullif(m.load_address, 0), m.size_bytes, NULL, NULL, NULL, m.seen_ns, m.unloaded_ns, NULL,
+    SELECT m.process_id, 'library', nullif(m.load_address, 0), m.size_bytes, NULL, NULL, NULL, m.seen_ns, m.unloaded_ns, NULL, NULL,
       coalesce(m.mapped_path, o.path), NULL, NULL, NULL, NULL, NULL, NULL, NULL
     FROM modules AS m JOIN objects AS o ON o.object_id = m.object_id
     UNION ALL
-    SELECT t.process_id, 'stack', t.stack_address, t.stack_bytes, NULL, NULL, NULL, t.start_ns, t.end_ns, NULL, t.name, NULL, NULL,
+    SELECT t.process_id, 'stack', t.stack_address, t.stack_bytes, NULL, NULL, NULL, t.start_ns, t.end_ns, NULL, NULL, t.name, NULL, NULL,
       t.thread_id, NULL, NULL, NULL, NULL
     FROM threads AS t WHERE t.stack_bytes > 0
     UNION ALL
     SELECT h.process_id, 'heap', h.start_address, h.end_address - h.start_address, NULL, NULL, NULL,
-      (SELECT min(e.at_ns) FROM heap_extents AS e WHERE e.heap_id = h.heap_id), NULL, NULL, h.kind, NULL, NULL,
+      (SELECT min(e.at_ns) FROM heap_extents AS e WHERE e.heap_id = h.heap_id), NULL, NULL, NULL, h.kind, NULL, NULL,
       NULL, NULL, NULL, NULL, NULL
     FROM heaps AS h)
 SELECT m.process_id, m.what, m.address, m.length,
   iif(m.prot & 1, 'r', '-') || iif(m.prot & 2, 'w', '-') || iif(m.prot & 4, 'x', '-') || iif(m.prot IS NULL, NULL, ''), m.prot,
   iif(m.flags IS NULL, NULL, (SELECT group_concat(b.name, '|') FROM bits AS b WHERE m.flags & b.bit)), m.flags, m.mapped_ns, m.seen_ns, m.unmapped_ns,
-  coalesce(m.unmapped_ns, p.end_ns) - m.seen_ns, m.peak_rss_bytes, m.path, m.fd, m.file_offset, m.thread_id, m.backtrace_id,
+  coalesce(m.unmapped_ns, p.end_ns) - m.seen_ns, m.peak_rss_bytes, m.peak_rss_ns, m.path, m.fd, m.file_offset, m.thread_id, m.backtrace_id,
   m.unmap_backtrace_id, m.mmap_call_id, m.mmap_id
 FROM pieces AS m
 JOIN processes AS p ON p.process_id = m.process_id

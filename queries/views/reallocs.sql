@@ -6,7 +6,7 @@ CREATE VIEW reallocs(
   process_id,        -- joins processes
   chains,            -- buffers that were reallocated
   reallocs,          -- number of reallocs of these buffers
-  copied_bytes,      -- bytes that the allocator had to copy because the block moved
+  copied_bytes,      -- bytes that the allocator had to copy because the block moved; 0 of a large block whose pages glibc moved by mremap
   longest_chain,     -- number of blocks in the longest chain
   first_size_bytes,  -- requested bytes of the first blocks, mean
   last_size_bytes,   -- requested bytes of the last blocks, mean

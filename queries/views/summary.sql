@@ -6,14 +6,14 @@
 -- Units: 'bytes', 'blocks', 'ns', 'share' (0 to 1), 'count', 'text'. A value that was not recorded is NULL.
 -- rss_max_bytes is the kernel's own maximum (processes.max_rss_bytes); it includes mtrace's log in the memory of the process. All other values
 -- are without this log (rss_own_bytes). rss_highest_bytes is the highest memory sample, taken at rss_highest_ns (the last of equal ones).
--- It is the sum of these parts at that time:
---   rss_heaps_bytes: heaps.
---   rss_mappings_bytes: blocks with a mapping of their own and anonymous mappings, up to the anonymous memory that is left.
---   rss_files_bytes: pages of files.
---   rss_other_bytes: the rest: stacks, other allocators.
+-- Some samples have parts (columns of memory_samples). The highest of these is of rss_parts_ns; its rss_parts_bytes are the sum of
+-- rss_heaps_bytes, rss_mappings_bytes (blocks with a mapping of their own, and mappings made through libc), rss_stacks_bytes,
+-- rss_shared_bytes (shared memory), rss_files_bytes and rss_other_bytes (mapped by system calls and not through libc, or before the recording).
 -- The parts of a heap are its bytes outside of blocks. If the allocator of a heap is not known (foreign_heaps counts these heaps), it
 -- is unknown which of its free pages are resident. If a heap may contain blocks without a row (unseen_heaps counts these heaps:
 -- heaps.unseen_blocks), its free memory is unknown. Then parts other than live and slack are NULL.
+-- allocator is that of most blocks; release_advice and decay_advice say how its free memory goes back (allocator_advice). Arenas of glibc
+-- (arenas counts them) are part of heap_at_* as far as they ever reached, resident or not.
 -- outside_heap_at_peak_live_bytes is live in blocks with a mapping of their own.
 CREATE VIEW summary(
   process_id,        -- joins processes
@@ -82,13 +82,13 @@ WITH RECURSIVE
         PARTITION BY process_id ORDER BY rss_bytes DESC, at_ns DESC) AS place
     FROM memory_samples),
   parts AS (
-    SELECT process_id, at_ns, rss_bytes, samples, own_bytes, file_bytes AS files, anonymous_bytes AS anonymous,
-      min(coalesce(heap_extent_bytes, 0), anonymous_bytes) AS heaps, coalesce(mapped_bytes, 0) AS mapped
-    FROM highest WHERE place = 1),
+    SELECT *, row_number() OVER (PARTITION BY process_id ORDER BY rss_bytes DESC, at_ns DESC) AS place
+    FROM memory_samples WHERE heap_resident_bytes IS NOT NULL),
   counts AS (
     SELECT p.process_id, (SELECT count(*) FROM threads AS t WHERE t.process_id = p.process_id) AS threads,
       (SELECT count(*) FROM allocation_failures AS f WHERE f.process_id = p.process_id) AS failures,
       (SELECT sum(e.allocator IS NULL) FROM heaps AS e WHERE e.process_id = p.process_id) AS foreign_heaps,
+      (SELECT count(*) FROM heaps AS e WHERE e.process_id = p.process_id AND e.kind = 'arena' AND e.allocator = 'glibc') AS arenas,
       (SELECT count(e.unseen_blocks) FROM heaps AS e WHERE e.process_id = p.process_id) AS unseen_heaps,
       (SELECT count(*) FROM windows AS w WHERE w.process_id = p.process_id) AS windows,
       (SELECT total((ifnull(w.end_ns, p.end_ns) - w.start_ns) * w.recorded_share) FROM windows AS w WHERE w.process_id = p.process_id) AS recorded_ns
@@ -96,12 +96,14 @@ WITH RECURSIVE
 SELECT p.process_id, j.value ->> 0 AS name, j.value ->> 1 AS value, j.value ->> 2 AS unit
 FROM processes AS p
 JOIN counts AS c ON c.process_id = p.process_id
+JOIN allocator_advice AS a ON a.process_id = p.process_id
 LEFT JOIN totals AS t ON t.process_id = p.process_id
 LEFT JOIN margins AS m ON m.process_id = p.process_id
 LEFT JOIN suppressed AS s ON s.process_id = p.process_id
 LEFT JOIN heap AS h ON h.process_id = p.process_id AND h.reason = 'peak'
 LEFT JOIN heap AS i ON i.process_id = p.process_id AND i.reason = 'end'
-LEFT JOIN parts AS o ON o.process_id = p.process_id
+LEFT JOIN highest AS o ON o.process_id = p.process_id AND o.place = 1
+LEFT JOIN parts AS r ON r.process_id = p.process_id AND r.place = 1
 CROSS JOIN json_each(json_array(
   json_array('executable', p.executable, 'text'),
   json_array('pid', p.pid, 'count'),
@@ -137,6 +139,10 @@ CROSS JOIN json_each(json_array(
   json_array('heap_at_peak_free_page_bytes', h.free_pages, 'bytes'),
   json_array('heap_at_peak_top_bytes', h.top, 'bytes'),
   json_array('outside_heap_at_peak_live_bytes', p.peak_bytes - h.live, 'bytes'),
+  json_array('allocator', a.allocator, 'text'),
+  json_array('release_advice', a.release, 'text'),
+  json_array('decay_advice', a.decay, 'text'),
+  json_array('arenas', c.arenas, 'count'),
   json_array('foreign_heaps', c.foreign_heaps, 'count'),
   json_array('unseen_heaps', c.unseen_heaps, 'count'),
   json_array('heap_at_end_bytes', i.extent, 'bytes'),
@@ -151,10 +157,14 @@ CROSS JOIN json_each(json_array(
   json_array('rss_max_bytes', p.max_rss_bytes, 'bytes'),
   json_array('rss_samples', o.samples, 'count'),
   json_array('rss_own_bytes', o.own_bytes, 'bytes'),
-  json_array('rss_heaps_bytes', o.heaps, 'bytes'),
-  json_array('rss_mappings_bytes', min(o.mapped, o.anonymous - o.heaps), 'bytes'),
-  json_array('rss_files_bytes', o.files, 'bytes'),
-  json_array('rss_other_bytes', o.rss_bytes - o.heaps - min(o.mapped, o.anonymous - o.heaps) - o.files, 'bytes'),
+  json_array('rss_parts_ns', r.at_ns, 'ns'),
+  json_array('rss_parts_bytes', r.rss_bytes, 'bytes'),
+  json_array('rss_heaps_bytes', r.heap_resident_bytes, 'bytes'),
+  json_array('rss_mappings_bytes', r.own_mapping_resident_bytes, 'bytes'),
+  json_array('rss_stacks_bytes', r.thread_stack_resident_bytes, 'bytes'),
+  json_array('rss_shared_bytes', r.shared_memory_bytes, 'bytes'),
+  json_array('rss_files_bytes', r.file_resident_bytes, 'bytes'),
+  json_array('rss_other_bytes', r.other_resident_bytes, 'bytes'),
   json_array('windows', c.windows, 'count'),
   json_array('recorded_ns', CAST(c.recorded_ns AS INTEGER), 'ns'),
   json_array('recorded_share', iif(p.duration_ns > 0, min(1.0, c.recorded_ns / p.duration_ns), NULL), 'share'),

@@ -605,9 +605,14 @@ static void note_unseen(struct packing *packing, struct log_file *file)
 
     memset(file->unseen_allocator, 0, sizeof(file->unseen_allocator));
     memset(file->unseen_why, 0, sizeof(file->unseen_why));
-    if (!packing->executable || file->inside == LOG_INSIDE_RECORDED)
+    memset(file->inside_allocator, 0, sizeof(file->inside_allocator));
+    if (!packing->executable)
         return;
     allocator = allocator_inside(packing->executable);
+    if (allocator)
+        (void)snprintf(file->inside_allocator, sizeof(file->inside_allocator), "%s", allocator);
+    if (file->inside == LOG_INSIDE_RECORDED)
+        return;
     if (allocator || file->inside != LOG_INSIDE_NO_PLAN || file->flags & LOG_FLAG_FOREIGN_MALLOC)
         plan = find_plan(packing->executable, file);
     if (!allocator)

@@ -292,9 +292,10 @@ static int write_samples(struct recording *recording, struct error *err)
     struct memory_sampler *samples = &recording->samples;
     int code = 0;
 
-    if (samples->n_samples)
-        code =
-            packing_append_samples(recording->packing, samples->samples, samples->n_samples, err);
+    for (uint32_t n = 0, at = 0; code == 0 && at < samples->n_samples; at += n) {
+        n = samples->n_samples - at < PACK_SAMPLES_MAX ? samples->n_samples - at : PACK_SAMPLES_MAX;
+        code = packing_append_samples(recording->packing, samples->samples + at, n, err);
+    }
     if (code == 0)
         samples->n_samples = 0;
     return code;
@@ -338,6 +339,7 @@ static void take_samples(struct recording *recording, uint64_t now_ns)
 {
     recording->samples.own_bytes = touched_bytes(&recording->live);
     recording->samples.word_bytes = recording->live.file->word_bytes;
+    recording->samples.log_fd = recording->live.fd;
     recording->samples_due_ns = memory_sampler_take(&recording->samples, now_ns);
 }
 
@@ -377,7 +379,7 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
         && atomic_load_explicit(&recording->live.seen.end_kind, memory_order_relaxed)
                != LOG_END_EXEC)
         take_samples(recording, now_ns);
-    if (is_asked || recording->samples.n_samples == PACK_SAMPLES_MAX)
+    if (is_asked || recording->samples.n_samples >= PACK_SAMPLES_MAX)
         recording->samples_flush_ns = 0;
     if (code == 0)
         code = write_due_samples(recording, now_ns, err);

@@ -23,6 +23,8 @@ SQL = {
     "endless_failures": "SELECT count(*) FROM allocation_failures WHERE size_bytes = 9223372036854775807",
     "failed": "SELECT count(*) FROM allocation_failures WHERE process_id = 1",
     "chain_length": "SELECT max(length) FROM realloc_chains WHERE process_id = 1",
+    "copied_of_moved_pages": "SELECT sum(copied_bytes) FROM realloc_chains WHERE last_size_bytes >= 16 << 20 AND moves > 5",
+    "allocator": "SELECT allocator FROM processes WHERE process_id = 1",
     "mallopts": "SELECT count(*) FROM mallopts WHERE process_id = 1 AND call = 'mallopt'",
     "malloc_trims": "SELECT count(*) FROM mallopts WHERE process_id = 1 AND call = 'malloc_trim'",
     "results": "SELECT sum(result) FROM mallopts WHERE process_id = 1",
@@ -379,6 +381,11 @@ CASES |= {
     "no_free_stacks": Case(["threads"], options=["--no-free-backtraces"], end=("exit", 0)),
     "uncompressed": Case(["threads"], options=["--no-compress"], end=("exit", 0)),
 }
+
+# Their names say which allocator they have.
+for name, case in CASES.items():
+    case.expect |= {"allocator": known for known in ("jemalloc", "tcmalloc", "mimalloc") if name.startswith(known)}
+CASES["leak_c"].expect["allocator"] = "glibc"
 
 # What a bare LD_PRELOAD has to show, too; everything else differs only in who packs the log.
 WITHOUT_RECORDER = ("threads", "short_threads", "fork_alone", "fork_children", "spawn_children", "exec_again", "end_exit",

@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 import harness  # noqa: E402
 from harness import Failure  # noqa: E402
 
+MIB = 1 << 20
 PAGE = 4096
 HEAP_BYTES = 64 << 20
 # How long a workload gives the recorder to look: on a machine that others use, some looks come late.
@@ -206,6 +207,17 @@ def instants(place, shape):
 def split(run):
     figure = dict(run.db.rows("SELECT name, value FROM summary WHERE name LIKE 'rss_%'"))
     near("heaps in the highest sample", run.figures["heap_rss"], figure["rss_heaps_bytes"], 0.02)
+    near("all and mtrace's own", run.figures["all_rss"], figure["rss_parts_bytes"] + figure["rss_own_bytes"], 0.02)
+    near("own mappings", 3 * MIB + 500 * 100 * 1024, figure["rss_mappings_bytes"], 0.01)
+    near("stacks", 5 * MIB, figure["rss_stacks_bytes"], 0.05)
+    near("shared memory", 7 * MIB, figure["rss_shared_bytes"], 0.01)
+    near("mapped by a system call", 9 * MIB, figure["rss_other_bytes"], 0.05)
+    parts = sum(figure[f"rss_{part}_bytes"] for part in ("heaps", "mappings", "stacks", "shared", "files", "other"))
+    if parts != figure["rss_parts_bytes"]:
+        raise Failure(f"the parts are {parts} bytes of {figure['rss_parts_bytes']}")
+    peaks = run.db.rows("SELECT peak_rss_bytes, count(*), min(peak_rss_ns) > 0 FROM mmaps WHERE length = 100 * 1024 GROUP BY 1 ORDER BY 1")
+    if peaks != [(0, 500, 1), (100 * 1024, 500, 1)]:
+        raise Failure(f"of 1,000 neighbours, of which every second one was written, were resident: {peaks}")
 
 
 CASES = {"figures": lambda place, shape: patiently(figures, place, "heap_figures", shape),

@@ -57,6 +57,10 @@ static inline int see_memory(void *context, const struct memory_sample *sample, 
 
     (void)err;
     require(sample->process >= 1);
+    uint64_t sum = 0;
+    for (int i = 0; i < MEMORY_PARTS; i++)
+        sum += sample->parts[i];
+    require(sample->parts[0] == UINT64_MAX || sum == sample->rss_bytes);
     seen->n_reported++;
     return 0;
 }
@@ -83,10 +87,16 @@ static inline int feed_sample(void *context, const struct sample *sample)
         return statistics_heap_sample(seen->statistics, sample->process, sample->time_ns, sample->a,
                                       sample->b, (enum log_heap_kind)sample->c, NULL);
     if (sample->kind == LOG_SAMPLE_OWN)
-        statistics_own_sample(seen->statistics, sample->process, sample->a);
+        statistics_own_sample(seen->statistics, sample->process, sample->a, sample->b);
     if (sample->kind == LOG_SAMPLE_MAPPING)
         statistics_mapping_sample(seen->statistics, sample->process, sample->time_ns, sample->a,
                                   sample->b, sample->c);
+    if (sample->kind == LOG_SAMPLE_PRIVATE || sample->kind == LOG_SAMPLE_NOT_DUMPED)
+        return statistics_private_sample(
+            seen->statistics, sample->process, sample->time_ns, sample->kind,
+            &(struct address_range){sample->a, sample->b}, sample->c, NULL);
+    if (sample->kind == LOG_SAMPLE_PARTS)
+        statistics_parts_sample(seen->statistics, sample->process, sample->a, sample->b, sample->c);
     return 0;
 }
 

@@ -155,7 +155,7 @@ static void samples(struct log_builder *log, uint64_t ticks, const uint8_t *step
 {
     uint64_t address = address_of(step[1]);
     uint64_t size = size_of(step[2]);
-    struct log_sample all[4] = {
+    struct log_sample all[7] = {
         {.monotonic_ns = ticks, .kind = LOG_SAMPLE_OWN, .a = size_of(step[3])},
         {.monotonic_ns = ticks, .kind = LOG_SAMPLE_MEMORY, .a = size, .b = size / 2, .c = size / 2},
         {.monotonic_ns = ticks, .kind = LOG_SAMPLE_HEAP, .a = address, .b = address + size, .c = 1},
@@ -164,9 +164,20 @@ static void samples(struct log_builder *log, uint64_t ticks, const uint8_t *step
          .a = address,
          .b = address + size,
          .c = size},
+        {.monotonic_ns = ticks,
+         .kind = LOG_SAMPLE_PRIVATE,
+         .a = address,
+         .b = address + size,
+         .c = size / 2},
+        {.monotonic_ns = ticks,
+         .kind = LOG_SAMPLE_NOT_DUMPED,
+         .a = address,
+         .b = address + size,
+         .c = size / 4},
+        {.monotonic_ns = ticks, .kind = LOG_SAMPLE_PARTS, .a = step[1], .b = step[2], .c = size},
     };
 
-    log_builder_samples(log, all, 4);
+    log_builder_samples(log, all, 7);
 }
 
 static void take_step(struct machine *machine, const uint8_t *step)

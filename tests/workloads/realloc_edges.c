@@ -5,6 +5,11 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#ifndef MAP_FIXED_NOREPLACE
+#    define MAP_FIXED_NOREPLACE 0x100000
+#endif
 
 static void show(const char *what, void *result)
 {
@@ -39,12 +44,28 @@ static void shrinking_chain(void)
         block = own_realloc(block, n + 1, n);
 }
 
+/* glibc moves the pages of such blocks; a mapping in the way makes it find another address. */
+static void chain_of_own_mappings(void)
+{
+    const size_t mib = 1 << 20;
+    char *block = malloc(mib);
+
+    for (size_t n = 2; block && n <= 16; n++) {
+        uintptr_t end = ((uintptr_t)block + (n - 1) * mib + 8191) / 4096 * 4096;
+        (void)mmap((void *)end, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+                   -1, 0);
+        block = realloc(block, n * mib);
+    }
+    free(keep(block));
+}
+
 int main(void)
 {
     volatile size_t too_much = PTRDIFF_MAX;
     errno = 0;
     growing_chain();
     shrinking_chain();
+    chain_of_own_mappings();
 
     void *block = own_malloc(7);
     memset(block, 'y', OWN_BYTES(7));
@@ -75,5 +96,6 @@ int main(void)
     expect_own();
     expect("failures", 4);
     expect("chain_length", 200);
+    expect("copied_of_moved_pages", 0);
     return 0;
 }

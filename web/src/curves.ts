@@ -12,16 +12,19 @@ export function number(row: Row | undefined, column: string): number {
   return Number(row?.[column] ?? 0);
 }
 
-// The parts of RSS as the view `summary` has them.
+const RESIDENT = ["heaps", "mappings", "stacks", "shared", "files"] as const;
+
+// Parts are sampled less often than RSS: each sample without parts has those of the last one before.
 function rssStatement(process: number): string {
-  return `WITH parts AS (SELECT at_ns, rss_bytes, file_bytes, min(coalesce(heap_extent_bytes, 0), anonymous_bytes) AS heaps, anonymous_bytes, coalesce(mapped_bytes, 0) AS mapped
-  FROM memory_samples WHERE process_id = ${process})
-SELECT at_ns, rss_bytes, file_bytes AS files, heaps, min(mapped, anonymous_bytes - heaps) AS mappings FROM parts ORDER BY at_ns`;
+  const last = (column: string, name: string): string => `max(${column}) OVER (PARTITION BY batch) AS ${name}`;
+  return `WITH batches AS (SELECT *, count(heap_resident_bytes) OVER (ORDER BY at_ns) AS batch FROM memory_samples WHERE process_id = ${process})
+SELECT at_ns, rss_bytes, ${last("heap_resident_bytes", "heaps")}, ${last("own_mapping_resident_bytes", "mappings")}, ${last("thread_stack_resident_bytes", "stacks")},
+  ${last("shared_memory_bytes", "shared")}, ${last("file_resident_bytes", "files")} FROM batches ORDER BY at_ns`;
 }
 
-// Cumulative sums, so that the areas of the parts are stacked.
+// Cumulative sums up to RSS, so that the areas of the parts are stacked.
 function stacked(rows: readonly Row[], columns: readonly string[]): number[][] {
-  return columns.map((_, index) => rows.map((row) => columns.slice(0, index + 1).reduce((sum, column) => sum + number(row, column), 0)));
+  return columns.map((_, index) => rows.map((row) => Math.min(number(row, "rss_bytes"), columns.slice(0, index + 1).reduce((sum, column) => sum + number(row, column), 0))));
 }
 
 const NO_ROWS: Row[] = [];
@@ -59,18 +62,20 @@ export function useCurves(recording: string, isGrowing: boolean, process: number
 
 function residentChart(samples: readonly Row[], curve: (label: string, values: number[], colour: string, isFilled?: boolean) => Curve): ChartProps[] {
   if (samples.length < 2) return [];
-  const [heaps, mappings, files] = stacked(samples, ["heaps", "mappings", "files"]) as [number[], number[], number[]];
+  const [heaps, mappings, stacks, shared, files] = stacked(samples, RESIDENT) as [number[], number[], number[], number[], number[]];
   return [
     {
       title: "Resident memory",
-      help: "what RSS consisted of; each area includes those below it",
+      help: "what RSS consisted of, as the last sample of its parts says; each area includes those below it; what is above them was mapped by system calls and not through libc",
       unit: "bytes",
       steps: "after", // there is no sample in between
       timesNs: samples.map((row) => number(row, "at_ns")),
       curves: [
         curve("all (RSS)", samples.map((row) => number(row, "rss_bytes")), "--quiet", true),
-        curve("heaps + mappings + files", files, "--purple", true),
-        curve("heaps + mappings", mappings, "--orange", true),
+        curve("+ files", files, "--purple", true),
+        curve("+ shared memory", shared, "--error", true),
+        curve("+ stacks", stacks, "--green", true),
+        curve("heaps + own mappings", mappings, "--orange", true),
         curve("heaps", heaps, "--blue", true),
       ],
     },

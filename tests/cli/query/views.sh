@@ -3,6 +3,7 @@ mtrace-query views
 # expect stdout
 #|name                   kind   row is
 #|allocations            view   one row per heap block from allocation to free; if 'aggregate' of me..
+#|allocator_advice       view   one row per process: its allocator, and how its free memory goes bac..
 #|by_function            view   one row per function: what it allocates itself, and together with ev..
 #|by_group               view   one row per group to which the program charged memory; empty if it h..
 #|by_module              view   one row per file of code: what it allocates itself, and together wit..

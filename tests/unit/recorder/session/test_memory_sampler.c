@@ -141,7 +141,7 @@ static void pages_are_reported_where_they_lie(void **state)
         bool is_reported = false;
         for (uint32_t k = 0; k < samples->n_samples; k++) {
             const struct log_sample *sample = &samples->samples[k];
-            if (sample->kind != LOG_SAMPLE_MAPPING || sample->c == 0 || sample->a >= sample->b)
+            if (sample->kind != LOG_SAMPLE_PRIVATE || sample->c == 0 || sample->a >= sample->b)
                 continue;
             /* Neighbours of other owners may be joined to the first and the last. */
             is_reported = is_reported
@@ -153,6 +153,113 @@ static void pages_are_reported_where_they_lie(void **state)
     }
     assert_true(bytes < PAGES * page);
     assert_int_equal(munmap(start, PAGES * page), 0);
+    free(samples);
+}
+
+/* The sample of this kind; the last one, or a zeroed one if there is none. */
+static struct log_sample last_of(const struct memory_sampler *samples, uint64_t kind)
+{
+    struct log_sample found = {0};
+
+    for (uint32_t i = 0; i < samples->n_samples; i++)
+        if (samples->samples[i].kind == kind)
+            found = samples->samples[i];
+    return found;
+}
+
+/* Sanitizers map much more than fits; their samples have no parts. */
+static void the_parts_end_with_stack_shared_memory_and_files(void **state)
+{
+    const size_t shared_bytes = 4 << 20;
+    char *shared =
+        mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct memory_sampler *samples;
+
+    (void)state;
+    skip_without_glibc_heaps();
+    assert_true(shared != MAP_FAILED);
+    memset(shared, 1, shared_bytes);
+    samples = take_at(second_ns);
+    assert_int_equal(samples->samples[samples->n_samples - 1].kind, LOG_SAMPLE_PARTS);
+    struct log_sample parts = last_of(samples, LOG_SAMPLE_PARTS);
+    struct log_sample all = last_of(samples, LOG_SAMPLE_MEMORY);
+    uint64_t private_bytes = 0;
+    for (uint32_t i = 0; i < samples->n_samples; i++)
+        if (samples->samples[i].kind == LOG_SAMPLE_PRIVATE
+            || samples->samples[i].kind == LOG_SAMPLE_MODULE_DATA)
+            private_bytes += samples->samples[i].c;
+    assert_true(parts.a > 0);
+    assert_true(parts.b == shared_bytes);
+    assert_true(parts.c > 0);
+    assert_int_equal(all.a, all.b + all.c);
+    /* the rest are pages of the kernel */
+    assert_true(parts.a + parts.b + parts.c + private_bytes <= all.a);
+    assert_true(parts.a + parts.b + parts.c + private_bytes + 65536 > all.a);
+    assert_int_equal(munmap(shared, shared_bytes), 0);
+    free(samples);
+}
+
+/* Too many runs of one mapping are merged where gaps are smallest; no byte is lost. */
+static void many_runs_keep_their_bytes(void **state)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t n_pages = 20000;
+    char *start =
+        mmap(NULL, n_pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct memory_sampler *samples;
+    uint64_t bytes = 0;
+    uint32_t n = 0;
+
+    (void)state;
+    skip_without_glibc_heaps();
+    assert_true(start != MAP_FAILED);
+    assert_int_equal(madvise(start, n_pages * page, MADV_NOHUGEPAGE), 0);
+    for (size_t i = 0; i < n_pages; i += 2)
+        start[i * page] = 1;
+    samples = take_at(second_ns);
+    for (uint32_t i = 0; i < samples->n_samples; i++) {
+        const struct log_sample *sample = &samples->samples[i];
+        uint64_t first = (uint64_t)(uintptr_t)start;
+        if (sample->kind != LOG_SAMPLE_PRIVATE || sample->a < first
+            || sample->b > first + n_pages * page)
+            continue;
+        bytes += sample->c;
+        n++;
+    }
+    assert_true(bytes == n_pages / 2 * page);
+    assert_in_range(n, 1000, 4200);
+    assert_int_equal(munmap(start, n_pages * page), 0);
+    free(samples);
+}
+
+/* A walk that took long is paid for by a pause; a change of the total hurries the next one. */
+static void parts_follow_changes_within_their_share(void **state)
+{
+    const size_t grown_bytes = 32 << 20;
+    struct memory_sampler *samples = take_at(second_ns);
+    uint64_t first_ns = last_of(samples, LOG_SAMPLE_PARTS).monotonic_ns;
+
+    (void)state;
+    skip_without_glibc_heaps();
+    assert_int_equal(first_ns, second_ns);
+    assert_true(samples->parts.next_ns > second_ns);
+    char *grown =
+        mmap(NULL, grown_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(grown != MAP_FAILED);
+    memset(grown, 1, grown_bytes);
+    samples->parts.next_ns = UINT64_MAX;
+    samples->parts.paid_ns = 0;
+    memory_sampler_take(samples, 2 * second_ns); /* totals only: the change is seen */
+    assert_int_equal(last_of(samples, LOG_SAMPLE_PARTS).monotonic_ns, first_ns);
+    memory_sampler_take(samples, 2 * second_ns + 1);
+    assert_int_equal(last_of(samples, LOG_SAMPLE_PARTS).monotonic_ns, 2 * second_ns + 1);
+    samples->parts.next_ns = UINT64_MAX;
+    samples->parts.paid_ns = 100 * second_ns; /* as after a walk of half a second */
+    assert_int_equal(munmap(grown, grown_bytes), 0);
+    memory_sampler_take(samples, 3 * second_ns);
+    memory_sampler_take(samples, 4 * second_ns);
+    assert_int_equal(last_of(samples, LOG_SAMPLE_PARTS).monotonic_ns, 2 * second_ns + 1);
+    assert_in_range(samples->parts.next_ns, 50 * second_ns, 100 * second_ns);
     free(samples);
 }
 
@@ -187,6 +294,9 @@ int main(void)
         cmocka_unit_test(the_arena_of_another_thread_is_found),
         cmocka_unit_test(memory_that_is_touched_counts),
         cmocka_unit_test(pages_are_reported_where_they_lie),
+        cmocka_unit_test(the_parts_end_with_stack_shared_memory_and_files),
+        cmocka_unit_test(many_runs_keep_their_bytes),
+        cmocka_unit_test(parts_follow_changes_within_their_share),
         cmocka_unit_test(a_process_that_is_gone_gives_nothing),
         cmocka_unit_test(zero_means_never),
     };
