@@ -6,6 +6,7 @@
  */
 #include "lib/base/error.h"
 #include "lib/base/units.h"
+#include "lib/base/utf8.h"
 #include "queries/core/headline.h"
 #include "queries/core/query.h"
 #include "queries/core/report_sql.h"
@@ -271,7 +272,8 @@ static bool format_regex(const char *function, char *regex, size_t size)
     for (const char *at = strstr(name, "<..>"); at; at = strstr(at + 1, "<..>"))
         from = at + strlen("<..>");
     from += strspn(from, ":");
-    if (*from == '\0' || strstr(from, "+0x") || strstr(from, " 0x") || strchr(from, '\''))
+    if (*from == '\0' || !utf8_is_clean(from) || strstr(from, "+0x") || strstr(from, " 0x")
+        || strchr(from, '\''))
         return false;
     for (; *from && used + 3 < size; from++) {
         if (strchr(".[]{}()*+?^$|\\", *from))
@@ -377,12 +379,17 @@ static int print_rules(const struct query *query, int64_t process_id, struct err
 
     if (rc != 0)
         return rc;
-    while ((rc = rundb_step(&query->database, stmt, err)) == 1)
+    while ((rc = rundb_step(&query->database, stmt, err)) == 1) {
+        char rule[CELL_BYTES];
+
+        (void)snprintf(rule, sizeof(rule), "%s", rundb_text(stmt, 0));
+        utf8_clean(rule);
         (void)fprintf(
             query->out, "suppressed: %s in %s by %s\n",
             estimate_format_bytes(sqlite3_column_int64(stmt, 1), margin_of(stmt, 3), bytes),
             estimate_format_blocks(sqlite3_column_int64(stmt, 2), margin_of(stmt, 4), blocks),
-            rundb_text(stmt, 0));
+            rule);
+    }
     sqlite3_finalize(stmt);
     return rc;
 }
