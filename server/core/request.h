@@ -33,6 +33,8 @@ struct request_place {
     struct query_watchdog *watch;
     const char *time_limit; /* of a report, in the syntax of the parameter */
     const char *sql_limit;  /* of a statement of the client */
+    const char *source_dir; /* source files below it may be read; canonical; NULL: none */
+    bool is_open;           /* to other machines: source files outside of source_dir are not read */
 };
 
 struct request {

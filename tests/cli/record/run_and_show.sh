@@ -11,6 +11,7 @@ printf '#!/bin/sh\necho "$1" >opened.part\nmv opened.part opened\n' >bin/xdg-ope
 chmod +x bin/xdg-open
 DISPLAY=:7 PATH=$PWD/bin:$PATH mtrace-run --max-depth=8 -q ./program "an 'argument'" >said.txt 2>complained.txt &
 server=$!
+trap 'kill $server 2>/dev/null || :' EXIT
 until [ -e opened ] || ! kill -0 $server 2>/dev/null; do sleep 0.01; done
 address=$(cat opened)
 grep -Fxq "$address" said.txt && echo "the address is printed, too"
