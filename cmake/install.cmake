@@ -25,6 +25,12 @@ foreach(program mtrace-record mtrace-import mtrace-query mtrace-serve)
 endforeach()
 install(FILES completions/zsh/_mtrace DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 
+if(TARGET mtrace-record)
+  install(PROGRAMS recorder/cli/mtrace-run DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES docs/man/mtrace-run.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES completions/mtrace-run DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endif()
+
 if(TARGET mtrace-gather)
   install(TARGETS mtrace-gather RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(TARGETS mtrace-send RUNTIME DESTINATION ${MTRACE_PRIVATE_LIBDIR})

@@ -13,6 +13,7 @@
 #include "importer/write/total_tables.h"
 #include "lib/abi/attr.h"
 #include "lib/base/monotonic.h"
+#include "lib/base/utf8.h"
 #include "lib/logfile/left_out.h"
 #include "lib/sqlite/database_guard.h"
 
@@ -282,6 +283,7 @@ static int take_nameless(sqlite3 *db, struct import_result *result, struct error
         const char *path = (const char *)sqlite3_column_text(select, 1);
         result->n_nameless = (uint64_t)sqlite3_column_int64(select, 0);
         snprintf(result->nameless_path, sizeof result->nameless_path, "%s", path ? path : "");
+        utf8_clean(result->nameless_path);
     }
     sqlite3_finalize(select);
     return code;
@@ -419,11 +421,13 @@ static void take_unseen(const struct definitions_process *process, struct import
 {
     if (!process->unseen_allocator || !*process->unseen_allocator)
         return;
-    if (result->n_unseen++ == 0)
-        snprintf(result->unseen_text, sizeof result->unseen_text,
-                 "%s inside '%s' are not recorded%s%s%s", process->unseen_allocator,
-                 process->executable ? process->executable : "?", *process->unseen_why ? " (" : "",
-                 process->unseen_why, *process->unseen_why ? ")" : "");
+    if (result->n_unseen++ > 0)
+        return;
+    snprintf(result->unseen_text, sizeof result->unseen_text,
+             "%s inside '%s' are not recorded%s%s%s", process->unseen_allocator,
+             process->executable ? process->executable : "?", *process->unseen_why ? " (" : "",
+             process->unseen_why, *process->unseen_why ? ")" : "");
+    utf8_clean(result->unseen_text);
 }
 
 static void take_result(struct import *import, struct import_result *result)

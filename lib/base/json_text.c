@@ -22,8 +22,13 @@ static size_t put_special(FILE *out, const unsigned char *at)
         (void)fprintf(out, "\\%c", *at);
     else if (length == 1)
         (void)fprintf(out, "\\u%04x", *at);
-    else
+    else if (utf8_is_plain((const char *)at, length))
         (void)fwrite(at, 1, length, out);
+    else if (length == 2) /* a control character or a mark: all of them are below U+FFFF */
+        (void)fprintf(out, "\\u%04x", (at[0] & 0x1fu) << 6 | (at[1] & 0x3fu));
+    else
+        (void)fprintf(out, "\\u%04x",
+                      (at[0] & 0x0fu) << 12 | (at[1] & 0x3fu) << 6 | (at[2] & 0x3fu));
     return length ? length : 1;
 }
 

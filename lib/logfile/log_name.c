@@ -2,6 +2,7 @@
 #include "lib/logfile/log_name.h"
 
 #include "lib/abi/settings.h"
+#include "lib/base/utf8.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -14,12 +15,24 @@ enum {
     MAX_NUMBER = 1000000
 };
 
+/* The name of a file, without characters that a terminal or a setting cannot hold. */
+static void put_program(FILE *out, const char *path)
+{
+    char *name = strdup(basename(path));
+
+    if (!name)
+        return;
+    utf8_clean(name);
+    fputs(name, out);
+    free(name);
+}
+
 /* Writes the value for the letter after a percent sign. */
 static void put_value(FILE *out, char letter, const struct log_name_values *values, unsigned number)
 {
     switch (letter) {
     case 'e':
-        fputs(basename(values->program), out);
+        put_program(out, values->program);
         break;
     case 't':
         fprintf(out, "%" PRId64, values->unix_seconds);

@@ -234,3 +234,24 @@ void log_rotation_remove(const char *log_path)
     remove_name(log_rotation_state_name(log_path));
     remove_name(fallback_name(log_path));
 }
+
+static void move_name(char *name, char *new_name)
+{
+    if (name && new_name && log_rotation_is_part(name))
+        (void)rename(name, new_name);
+    free(name);
+    free(new_name);
+}
+
+void log_rotation_move(const char *log_path, const char *new_path)
+{
+    struct log_rotation ring;
+
+    if (log_rotation_find(log_path, &ring) == 0)
+        for (size_t i = 0; i < ring.n; i++)
+            move_name(log_rotation_name(log_path, ring.numbers[i]),
+                      log_rotation_name(new_path, ring.numbers[i]));
+    log_rotation_done(&ring);
+    move_name(log_rotation_state_name(log_path), log_rotation_state_name(new_path));
+    move_name(fallback_name(log_path), fallback_name(new_path));
+}

@@ -69,4 +69,7 @@ bool log_rotation_is_part(const char *path);
 /* Removes the rotated files and the checkpoint, also with LOG_ROTATION_FALLBACK (RI-2). */
 void log_rotation_remove(const char *log_path);
 
+/* Renames the rotated files and the checkpoint for a log that gets a new name (RI-2). */
+void log_rotation_move(const char *log_path, const char *new_path);
+
 #endif

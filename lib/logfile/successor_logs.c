@@ -152,6 +152,21 @@ static void remove_reports(DIR *folder, const char *first)
             unlinkat(dirfd(folder), entry->d_name, 0);
 }
 
+static void move_reports(DIR *folder, const char *first, const char *new_path)
+{
+    const struct dirent *entry;
+
+    rewinddir(folder);
+    while ((entry = readdir(folder))) {
+        char *to = NULL;
+        if (!is_report_name(first, entry->d_name)
+            || asprintf(&to, "%s%s", new_path, entry->d_name + strlen(first)) < 0)
+            continue;
+        (void)renameat(dirfd(folder), entry->d_name, AT_FDCWD, to);
+        free(to);
+    }
+}
+
 static int by_rank(const void *a, const void *b)
 {
     const struct later_log *left = a;
@@ -220,6 +235,36 @@ void successor_logs_remove(const char *path)
         unlinkat(dirfd(folder), log->name, 0);
         remove_ring(folder_path, log->name);
     }
+    done(&list, folder_path, folder);
+}
+
+static void move_log(const char *folder_path, const char *name, const char *rest,
+                     const char *new_path)
+{
+    char *from = NULL;
+    char *to = NULL;
+
+    if (asprintf(&from, "%s%s", folder_path, name) >= 0
+        && asprintf(&to, "%s%s", new_path, rest) >= 0) {
+        log_rotation_move(from, to);
+        (void)rename(from, to);
+        free(to);
+    }
+    free(from);
+}
+
+void successor_logs_move(const char *path, const char *new_path)
+{
+    const char *first = basename(path);
+    char *folder_path;
+    DIR *folder;
+    struct successor_logs list;
+
+    if (find_run(path, &list, &folder_path, &folder))
+        move_reports(folder, first, new_path);
+    for (size_t i = 0; i < list.n; i++)
+        if (list.logs[i].rank && list.logs[i].is_packed)
+            move_log(folder_path, list.logs[i].name, list.logs[i].name + strlen(first), new_path);
     done(&list, folder_path, folder);
 }
 

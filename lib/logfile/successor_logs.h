@@ -27,4 +27,8 @@ void successor_logs_find(const char *path, bool is_packed,
  * those that may still grow, and its reports (periodic_reports.h). */
 void successor_logs_remove(const char *path);
 
+/* Call before FILE gets a new name in its folder. Renames its packed successor logs, with their
+ * rotated files, and its reports. */
+void successor_logs_move(const char *path, const char *new_path);
+
 #endif

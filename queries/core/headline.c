@@ -3,11 +3,13 @@
 
 #include "lib/base/error.h"
 #include "lib/base/units.h"
+#include "lib/base/utf8.h"
 #include "lib/logfile/log_header.h"
 #include "queries/core/notes.h"
 #include "queries/core/query.h"
 #include "queries/render/shorten.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum {
@@ -44,6 +46,7 @@ void headline_filters(const struct query *query, char *ret_text, size_t size)
         (void)snprintf(ret_text + used, size - used, "%s%s %s", i ? ", " : "; ",
                        filter->values[i].parameter->name, filter->values[i].text);
     }
+    utf8_clean(ret_text);
 }
 
 static void print_line(const struct query *query, const char *text)
@@ -53,8 +56,13 @@ static void print_line(const struct query *query, const char *text)
 
 void headline_print_file(const struct query *query)
 {
-    if (!query->options->is_sealed) /* otherwise the client does not know the file */
-        (void)fprintf(query->out, "%s  ", query->options->database_path);
+    char path[PATH_MAX];
+
+    if (query->options->is_sealed) /* the client does not know the file */
+        return;
+    (void)snprintf(path, sizeof(path), "%s", query->options->database_path);
+    utf8_clean(path);
+    (void)fprintf(query->out, "%s  ", path);
 }
 
 /* Losses are printed right below the headline. */
@@ -172,6 +180,7 @@ int headline_format(const struct query *query, int64_t process_id, char *ret_tex
                            is_other_machine ? architecture : "");
         (void)snprintf(ret_text, size, "%s%s, %s, %s", executable ? shorten_path(executable) : "?",
                        who, units_format_duration(sqlite3_column_int64(stmt, 2), duration), end);
+        utf8_clean(ret_text);
     }
     sqlite3_finalize(stmt);
     return rc < 0 ? rc : 0;

@@ -3,6 +3,7 @@
 
 #include "lib/base/saturating.h"
 #include "lib/base/units.h"
+#include "lib/base/utf8.h"
 #include "lib/logfile/unreached.h"
 #include "queries/core/command.h"
 #include "queries/core/query.h"
@@ -425,8 +426,10 @@ static int report_missing(const struct query *query, const struct missing *missi
     char text[NOTE_BYTES];
     int rc = format_one(query, missing->sql, missing->format, text, sizeof(text), err);
 
-    if (rc == 0 && text[0])
+    if (rc == 0 && text[0]) {
+        utf8_clean(text);
         report(query, text);
+    }
     return rc;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/core/query.h"
 
+#include "lib/base/utf8.h"
 #include "queries/core/command.h"
 
 #include <stdarg.h>
@@ -45,6 +46,7 @@ void query_note(const struct query *query, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    utf8_clean(text);
     query->note(query->note_context, text);
 }
 

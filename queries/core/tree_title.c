@@ -3,6 +3,7 @@
 
 #include "lib/base/error.h"
 #include "lib/base/units.h"
+#include "lib/base/utf8.h"
 #include "queries/core/headline.h"
 #include "queries/core/query.h"
 #include "queries/core/stack_weights.h"
@@ -38,6 +39,7 @@ int tree_title_processes(const struct query *query, char *text, size_t size, str
                            : n > 1  ? " and %d more)"
                                     : ")",
                            n - 1);
+        utf8_clean(text);
     }
     sqlite3_finalize(stmt);
     if (rc == 0)

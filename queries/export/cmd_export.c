@@ -3,6 +3,7 @@
 
 #include "lib/base/error.h"
 #include "lib/base/units.h"
+#include "lib/base/utf8.h"
 #include "queries/core/query.h"
 #include "queries/core/query_open.h"
 #include "queries/export/export_job.h"
@@ -164,6 +165,8 @@ static int run_format(struct export_job *job, const struct export_format *format
         rc = stack_measure_of(job->query, &measure, err);
     if (rc == 0)
         rc = stack_weights_load(&job->stacks, job->query, job->process_id, measure, err);
+    for (size_t i = 0; rc == 0 && i < job->stacks.n_names; i++)
+        utf8_clean(job->stacks.names[i]);
     if (rc == 0 && job->stacks.suppressed_bytes > 0)
         query_note(job->query, "%s leaked and suppressed are omitted",
                    units_format_bytes(job->stacks.suppressed_bytes, suppressed));

@@ -2,6 +2,7 @@
 #include "queries/export/export_job.h"
 
 #include "lib/base/error.h"
+#include "lib/base/utf8.h"
 #include "queries/core/query.h"
 
 #include <errno.h>
@@ -16,7 +17,11 @@ int export_job_write_error(const struct export_job *job, int os_errno, struct er
 
 static char *copy_text(struct sqlite3_stmt *row, int column)
 {
-    return strdup(rundb_text(row, column));
+    char *copy = strdup(rundb_text(row, column));
+
+    if (copy)
+        utf8_clean(copy);
+    return copy;
 }
 
 int export_job_read_process(struct export_job *job, struct error *err)

@@ -9,6 +9,7 @@
 #include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
 #include "lib/base/saturating.h"
+#include "lib/base/utf8.h"
 #include "queries/core/query.h"
 #include "queries/export/export_job.h"
 #include "queries/render/compressed_stream.h"
@@ -91,7 +92,7 @@ static int64_t string_number(struct writer *writer, enum string_of what, int64_t
                              const char *text)
 {
     Pprof__Profile part = PPROF__PROFILE__INIT;
-    char *strings[1] = {unconst(text)};
+    char *strings[1];
     bool is_new;
     int64_t number;
 
@@ -102,9 +103,17 @@ static int64_t string_number(struct writer *writer, enum string_of what, int64_t
         fail(writer, "strings");
     if (number < 0 || !is_new)
         return number;
+    strings[0] = strdup(text);
+    if (!strings[0]) {
+        fail(writer, "strings");
+        return -1;
+    }
+    if (what != STRING_LITERAL)
+        utf8_clean(strings[0]);
     part.string_table = strings;
     part.n_string_table = 1;
     put(writer, &part);
+    free(strings[0]);
     return number;
 }
 

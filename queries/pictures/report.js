@@ -2,7 +2,13 @@
 // Tables that sort and filter, and a flame graph whose measure, unit, direction and share can be chosen; all from the page itself.
 "use strict";
 (function () {
-  const read = function (id) { return JSON.parse(document.getElementById(id).textContent); };
+  const read = function (id) {
+    const text = document.getElementById(id).textContent;
+    // control characters, and marks of direction, which would show a name in another order
+    return JSON.parse(text.replace(/\\\\|\\u(?:00(?:0[0-8bcef]|1[0-9a-f]|7f|[89][0-9a-f])|061c|200[ef]|202[89a-e]|206[6-9])/g, function (escape) {
+      return escape === "\\\\" ? escape : "?";
+    }));
+  };
   const make = function (name, text, parent) {
     const element = document.createElement(name);
     if (text !== undefined && text !== null) { element.textContent = text; }

@@ -3,6 +3,7 @@
 
 #include "lib/base/error.h"
 #include "lib/base/json_text.h"
+#include "lib/base/utf8.h"
 #include "queries/db/rundb.h"
 #include "queries/render/caller_line.h"
 #include "queries/render/column.h"
@@ -302,20 +303,35 @@ static bool is_quoted(const char *text, size_t n_bytes)
     return false;
 }
 
-/* A NUL is written like any other byte. */
+/* Control characters and marks of direction are replaced, as in tables; JSON has it unchanged. Quotes keep
+ * line ends and tabs, and a NUL is written like any other byte. */
+static size_t put_csv_character(const char *text, FILE *out)
+{
+    size_t n = *text ? utf8_length(text) : 1;
+
+    if (*text == '"')
+        (void)putc('"', out);
+    if (n > 0 && (utf8_is_plain(text, n) || memchr("\n\r\t", *text, 4)))
+        (void)fwrite(text, 1, n, out);
+    else
+        (void)putc('?', out);
+    return n ? n : 1;
+}
+
 static void put_csv(const char *text, size_t n_bytes, FILE *out)
 {
-    if (!is_quoted(text, n_bytes)) {
+    bool has_quotes = is_quoted(text, n_bytes);
+
+    if (!has_quotes && strlen(text) == n_bytes && utf8_is_clean(text)) {
         (void)fwrite(text, 1, n_bytes, out);
         return;
     }
-    (void)putc('"', out);
-    for (size_t i = 0; i < n_bytes; i++) {
-        if (text[i] == '"')
-            (void)putc('"', out);
-        (void)putc(text[i], out);
-    }
-    (void)putc('"', out);
+    if (has_quotes)
+        (void)putc('"', out);
+    for (size_t i = 0; i < n_bytes;)
+        i += put_csv_character(text + i, out);
+    if (has_quotes)
+        (void)putc('"', out);
 }
 
 static void put_csv_value(struct sqlite3_stmt *row, int column, FILE *out)

@@ -36,15 +36,14 @@ void svg_end(FILE *out)
     (void)fputs("</svg>\n", out);
 }
 
-/* XML forbids control characters, and U+FFFE and U+FFFF of each plane. */
+/* XML forbids U+FFFE and U+FFFF of each plane, too. */
 static bool is_xml(const char *character, size_t length)
 {
     const unsigned char *bytes = (const unsigned char *)character;
 
-    if (length == 1)
-        return *bytes >= 0x20 && *bytes != 0x7f;
-    return !(length >= 3 && bytes[length - 1] >= 0xbe && bytes[length - 2] == 0xbf
-             && (bytes[length - 3] & 0x0f) == 0x0f);
+    return utf8_is_plain(character, length)
+           && !(length >= 3 && bytes[length - 1] >= 0xbe && bytes[length - 2] == 0xbf
+                && (bytes[length - 3] & 0x0f) == 0x0f);
 }
 
 void svg_put_text(FILE *out, const char *text)
@@ -52,7 +51,7 @@ void svg_put_text(FILE *out, const char *text)
     for (size_t length; *text; text += length) {
         length = utf8_length(text);
         if (length == 0 || !is_xml(text, length)) {
-            (void)putc(*text == '\n' ? '\n' : '?', out);
+            (void)putc('?', out);
             length = length ? length : 1;
         } else if (*text == '<') {
             (void)fputs("&lt;", out);

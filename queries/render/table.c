@@ -3,6 +3,7 @@
 
 #include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
+#include "lib/base/utf8.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -55,10 +56,8 @@ static char *copy_printable(const char *text)
 {
     char *copy = strdup(text);
 
-    for (char *c = copy; c && *c; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
-    }
+    if (copy)
+        utf8_clean(copy);
     return copy;
 }
 

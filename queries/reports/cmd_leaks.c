@@ -6,6 +6,7 @@
  */
 #include "lib/base/error.h"
 #include "lib/base/units.h"
+#include "lib/base/utf8.h"
 #include "queries/core/blame_hint.h"
 #include "queries/core/headline.h"
 #include "queries/core/query.h"
@@ -282,7 +283,8 @@ static bool format_regex(const char *function, char *regex, size_t size)
     for (const char *at = strstr(name, "<..>"); at; at = strstr(at + 1, "<..>"))
         from = at + strlen("<..>");
     from += strspn(from, ":");
-    if (*from == '\0' || strstr(from, "+0x") || strstr(from, " 0x") || strchr(from, '\''))
+    if (*from == '\0' || !utf8_is_clean(from) || strstr(from, "+0x") || strstr(from, " 0x")
+        || strchr(from, '\''))
         return false;
     for (; *from && used + 3 < size; from++) {
         if (strchr(".[]{}()*+?^$|\\", *from))
@@ -400,12 +402,17 @@ static int print_rules(const struct query *query, int64_t process_id, struct err
     if (n_rules > 1)
         (void)snprintf(more, sizeof(more), ", and %" PRId64 " more rule%s", n_rules - 1,
                        n_rules == 2 ? "" : "s");
-    if (n_rules > 0)
+    if (n_rules > 0) {
+        char rule[CELL_BYTES];
+
+        (void)snprintf(rule, sizeof(rule), "%s", rundb_text(stmt, 6));
+        utf8_clean(rule);
         (void)fprintf(
             query->out, "suppressed: %s in %s (%s%s)\n",
             estimate_format_bytes(sqlite3_column_int64(stmt, 0), margin_of(stmt, 2), bytes),
-            estimate_format_blocks(sqlite3_column_int64(stmt, 1), margin_of(stmt, 3), blocks),
-            rundb_text(stmt, 6), more);
+            estimate_format_blocks(sqlite3_column_int64(stmt, 1), margin_of(stmt, 3), blocks), rule,
+            more);
+    }
     sqlite3_finalize(stmt);
     return rc < 0 ? rc : 0;
 }

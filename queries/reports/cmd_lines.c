@@ -7,11 +7,13 @@
 #include "lib/base/error.h"
 #include "lib/base/saturating.h"
 #include "lib/base/units.h"
+#include "lib/base/utf8.h"
 #include "queries/core/computed_rows.h"
 #include "queries/core/query.h"
 #include "queries/core/stack_weights.h"
 #include "queries/reports/reports.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,6 +208,19 @@ static bool is_near(const struct file_sum *file, int64_t number)
     return false;
 }
 
+static void put_source_text(FILE *out, const char *text)
+{
+    for (size_t n; *text && *text != '\n' && *text != '\r'; text += n) {
+        n = utf8_length(text);
+        if (*text == '\t' || (n > 0 && utf8_is_plain(text, n)))
+            (void)fwrite(text, 1, n, out);
+        else
+            (void)putc('?', out);
+        n = n ? n : 1;
+    }
+    (void)putc('\n', out);
+}
+
 static void print_line(const struct query *query, const struct file_sum *file, int64_t number,
                        const char *text)
 {
@@ -224,9 +239,7 @@ static void print_line(const struct query *query, const struct file_sum *file, i
     }
     (void)fprintf(query->out, "%10s %10s %6lld  ", line ? own : none, line ? total : none,
                   (long long)number);
-    for (const char *c = text; *c && *c != '\n' && *c != '\r'; c++)
-        (void)putc((unsigned char)*c < 0x20 && *c != '\t' ? '?' : *c, query->out);
-    (void)putc('\n', query->out);
+    put_source_text(query->out, text);
 }
 
 static void print_source(const struct query *query, const struct file_sum *file, FILE *source,
@@ -235,9 +248,12 @@ static void print_source(const struct query *query, const struct file_sum *file,
     char *text = NULL;
     size_t capacity = 0;
     bool is_gap = false;
+    char path[PATH_MAX];
 
-    (void)fprintf(query->out, "%s: %s\n%10s %10s %6s\n", file->path,
-                  stack_measure_title(query, measure), "own", "total", "line");
+    (void)snprintf(path, sizeof(path), "%s", file->path);
+    utf8_clean(path);
+    (void)fprintf(query->out, "%s: %s\n%10s %10s %6s\n", path, stack_measure_title(query, measure),
+                  "own", "total", "line");
     for (int64_t number = 1; getline(&text, &capacity, source) >= 0; number++) {
         if (!is_near(file, number)) {
             is_gap = true;

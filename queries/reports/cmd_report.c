@@ -438,7 +438,8 @@ static bool is_page(const char *name)
 {
     size_t length = name ? strlen(name) : 0;
 
-    return length > 5 && strcmp(name + length - 5, ".html") == 0;
+    return (length > 5 && strcmp(name + length - 5, ".html") == 0)
+           || (name && strcmp(name, "/dev/null") == 0);
 }
 
 /* The title and texts of a process must concern that process only. */

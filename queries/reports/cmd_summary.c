@@ -5,6 +5,7 @@
  */
 #include "lib/base/error.h"
 #include "lib/base/units.h"
+#include "lib/base/utf8.h"
 #include "queries/core/headline.h"
 #include "queries/core/query.h"
 #include "queries/core/report_sql.h"
@@ -17,6 +18,7 @@
 #include "queries/reports/summary_numbers.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -462,8 +464,14 @@ static int print_debug_notes(const struct query *query, struct error *err)
 
     if (rc != 0)
         return rc;
-    while ((rc = rundb_step(&query->database, stmt, err)) == 1)
-        (void)fprintf(query->out, "no lines in %s: %s\n", rundb_text(stmt, 0), rundb_text(stmt, 1));
+    while ((rc = rundb_step(&query->database, stmt, err)) == 1) {
+        char text[2 * PATH_MAX];
+
+        (void)snprintf(text, sizeof(text), "no lines in %s: %s", rundb_text(stmt, 0),
+                       rundb_text(stmt, 1));
+        utf8_clean(text);
+        (void)fprintf(query->out, "%s\n", text);
+    }
     sqlite3_finalize(stmt);
     return rc;
 }

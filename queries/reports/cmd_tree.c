@@ -7,6 +7,7 @@
 #include "lib/base/error.h"
 #include "lib/base/saturating.h"
 #include "lib/base/units.h"
+#include "lib/base/utf8.h"
 #include "queries/core/call_tree.h"
 #include "queries/core/computed_rows.h"
 #include "queries/core/query.h"
@@ -76,10 +77,7 @@ static void print_node(const struct printer *printer, const struct call_node *no
         shorten_function(node->name, name, sizeof(name));
     print_numbers(printer, node->total_bytes, node->total_blocks);
     (void)fprintf(out, "%s%s", printer->indent, branch);
-    for (char *c = name; *c; c++) { /* foreign text */
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
-    }
+    utf8_clean(name);
     if (width > 0 && room > 8 && (int)strlen(name) > room)
         (void)fprintf(out, "%.*s..\n", room - 2, name);
     else

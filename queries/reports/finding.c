@@ -2,6 +2,7 @@
 #include "queries/reports/finding.h"
 
 #include "lib/base/error.h"
+#include "lib/base/utf8.h"
 #include "queries/core/query.h"
 #include "queries/render/shorten.h"
 #include "queries/reports/summary_numbers.h"
@@ -89,14 +90,6 @@ void finding_show_sql(const struct finding_run *run, struct finding *finding, co
     va_end(arguments);
 }
 
-/* Names come from untrusted files: no control character reaches a terminal. */
-static void clean(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            *text = '?';
-}
-
 void finding_format_place(struct sqlite3_stmt *row, int column, char ret_text[FINDING_PLACE_BYTES])
 {
     const char *function = rundb_text(row, column);
@@ -115,7 +108,7 @@ void finding_format_place(struct sqlite3_stmt *row, int column, char ret_text[FI
                        *name     ? name
                        : *module ? module
                                  : "an unknown function");
-    clean(ret_text);
+    utf8_clean(ret_text);
 }
 
 void finding_format_label(const char *label, char ret_text[FINDING_PLACE_BYTES])
@@ -128,7 +121,7 @@ void finding_format_label(const char *label, char ret_text[FINDING_PLACE_BYTES])
     shorten_function(function, name, sizeof(name));
     (void)snprintf(ret_text, FINDING_PLACE_BYTES, "%s%s%.60s%s", name, *name ? " (" : "",
                    shorten_path(path ? path + 1 : label), *name ? ")" : "");
-    clean(ret_text);
+    utf8_clean(ret_text);
 }
 
 int finding_prepare(const struct finding_run *run, const char *sql, struct sqlite3_stmt **ret_stmt,

@@ -5,6 +5,7 @@
 #include "recorder/cli/offline.h"
 #include "recorder/cli/record_arguments.h"
 #include "recorder/session/attachment.h"
+#include "recorder/session/process_name.h"
 #include "recorder/session/program.h"
 #include "recorder/session/session.h"
 
@@ -66,6 +67,15 @@ static int detach(const struct control_request *request, int *ret_status, struct
     return code;
 }
 
+static int record(struct options *options, int *ret_status, struct error *err)
+{
+    int code = options->attached_name
+                   ? process_name_find(options->attached_name, &options->attached, err)
+                   : 0;
+
+    return code ? code : session_run(options, ret_status, err);
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -85,7 +95,7 @@ int main(int argc, char **argv)
         code = sender_process_become(program_find_sibling(PROGRAM_SENDER), &options.sending,
                                      options.sent, &err);
     else
-        code = session_run(&options, &status, &err);
+        code = record(&options, &status, &err);
     if (code == 0)
         return status;
     (void)fprintf(stderr, "mtrace-record: %s\n", err.text);

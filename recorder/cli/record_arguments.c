@@ -32,7 +32,7 @@ enum sending_key {
 };
 
 static const struct argp_option sending_table[] = {
-    {NULL, 0, NULL, 0, "Sending it to another machine, where mtrace-gather takes it:", 2},
+    {NULL, 0, NULL, 0, "Sending it to another machine, where mtrace-gather takes it:", 6},
     {"to", KEY_TO, "HOST:PORT", 0,
      "Also send the log there, while it grows; 'discover': to the mtrace-gather --announce of this network that has our key",
      0},
@@ -131,13 +131,15 @@ enum task_key {
     KEY_ATTACH = 256,
     KEY_DETACH,
     KEY_CTL,
+    KEY_FOR,
 };
 
 static const struct argp_option task_table[] = {
-    {NULL, 0, NULL, 0, "A program that runs already:", 6},
-    {"attach", KEY_ATTACH, "PID", 0,
-     "Run nothing: record process PID from now on, until it ends, or ^C or --detach; then it goes on as before",
+    {NULL, 0, NULL, 0, "A program that runs already:", 2},
+    {"attach", KEY_ATTACH, "PID|NAME", 0,
+     "Run nothing: record process PID, or the one process of that name, until it ends, or ^C, --for or --detach; then it goes on as before",
      0},
+    {"for", KEY_FOR, "TIME", 0, "With --attach: detach after so long, for example 10s", 0},
     {"detach", KEY_DETACH, "PID", 0,
      "Detach the mtrace-record that is attached to PID; if it was killed, end the recording of PID",
      0},
@@ -186,6 +188,9 @@ static void check_task(struct argp_state *state)
 
     if (options->input && options->sent)
         argp_error(state, "--pack and --send are two tasks");
+    if (options->attached_for_ns && !options->attached)
+        argp_error(state, "--for needs --attach; to stop recording a program that is started, use "
+                          "--stop-after");
     if (task && options->argv)
         argp_error(state, "%s runs no program, but '%s' is given", task, options->argv[0]);
     if (options->attached && options->patch == ALLOCATOR_PLAN_ANY)
@@ -220,6 +225,19 @@ static pid_t parse_process(struct argp_state *state, const char *what, const cha
     return pid;
 }
 
+static void parse_attached(struct argp_state *state, const char *text)
+{
+    struct options *options = state->input;
+
+    options->attached_name = NULL;
+    if (text[strspn(text, "0123456789")] == '\0')
+        options->attached = parse_process(state, "--attach", text);
+    else {
+        options->attached = -1;
+        options->attached_name = text;
+    }
+}
+
 static error_t parse_task_option(int key, char *arg, struct argp_state *state)
 {
     struct options *options = state->input;
@@ -229,7 +247,12 @@ static error_t parse_task_option(int key, char *arg, struct argp_state *state)
         options->control.pid = parse_process(state, "--ctl", arg);
         return 0;
     case KEY_ATTACH:
-        options->attached = parse_process(state, "--attach", arg);
+        parse_attached(state, arg);
+        return 0;
+    case KEY_FOR:
+        options->attached_for_ns = option_value_duration(state, "--for", arg);
+        if (options->attached_for_ns == 0)
+            argp_error(state, "--for is '%s', but must be more than 0", arg);
         return 0;
     case KEY_DETACH:
         options->control.pid = parse_process(state, "--detach", arg);
@@ -457,7 +480,7 @@ void record_arguments_parse(int argc, char **argv, struct options *ret_options)
     static const struct argp argp = {
         option_table,
         parse_option,
-        "[--] PROGRAM [ARGUMENT...]\n--pack LOG\n--send LOG --to HOST:PORT\n--attach PID\n--detach PID\n--ctl PID start|stop|report|snapshot [NAME]",
+        "[--] PROGRAM [ARGUMENT...]\n--pack LOG\n--send LOG --to HOST:PORT\n--attach PID|NAME [--for TIME]\n--detach PID\n--ctl PID start|stop|report|snapshot [NAME]",
         doc,
         parts,
         NULL,

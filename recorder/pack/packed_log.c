@@ -41,8 +41,6 @@ int packed_log_check_target(const char *path, bool force, struct error *err)
     if (file_lock_is_taken(path))
         return error_set(err, ERROR_EXISTS, "'%s' is being recorded right now; choose another name",
                          path);
-    if (!force)
-        return error_set(err, ERROR_EXISTS, "'%s' exists; --force replaces it", path);
     if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
         return error_set(err, ERROR_EXISTS, "'%s' is not a regular file; choose another name",
                          path);
@@ -50,6 +48,8 @@ int packed_log_check_target(const char *path, bool force, struct error *err)
         return error_set(err, ERROR_EXISTS,
                          "'%s' exists and is not a log of mtrace; choose another name or remove it",
                          path);
+    if (!force)
+        return error_set(err, ERROR_EXISTS, "'%s' exists; --force replaces it", path);
     return 0;
 }
 

@@ -130,7 +130,7 @@ int attachment_look(struct attachment *attachment, pid_t pid, char **ret_path, s
                          "%d is a thread: attach to its process (Tgid in /proc/%d/status)",
                          (int)pid, (int)pid);
     if (attachment->pidfd < 0)
-        return errno == ESRCH ? error_set(err, ERROR_USAGE, "there is no process %d", (int)pid)
+        return errno == ESRCH ? error_set(err, ERROR_NOT_FOUND, "there is no process %d", (int)pid)
                               : error_set_errno(err, errno, "cannot watch process %d", (int)pid);
     *ret_path = read_program(pid);
     if (!*ret_path && errno == ENOENT)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/session/exit_summary.h"
 
+#include "lib/base/utf8.h"
 #include "recorder/session/program.h"
 
 #include <inttypes.h>
@@ -17,6 +18,7 @@ MTRACE_PRINTF(1, 0) static void report(const char *format, va_list args)
     char line[2048];
 
     (void)vsnprintf(line, sizeof(line), format, args);
+    utf8_clean(line);
     (void)fprintf(stderr, "mtrace-record: %s\n", line);
 }
 

@@ -41,7 +41,9 @@ struct options {
     int report_signal;        /* sent to mtrace-record; 0: none */
     struct own_windows windows;
     struct control_request control; /* --ctl, --detach; pid 0: not given */
-    pid_t attached;                 /* --attach; 0: not given */
+    pid_t attached;                 /* --attach; 0: not given, -1: attached_name is not found yet */
+    const char *attached_name;      /* --attach NAME; NULL: not given */
+    uint64_t attached_for_ns;       /* --for; 0: until it ends */
     bool has_output;                /* given as an option, not by the environment */
     bool force;
     bool quiet;

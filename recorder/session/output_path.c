@@ -9,6 +9,7 @@
 #include "lib/logfile/successor_logs.h"
 #include "lib/process/writer_liveness.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -72,6 +73,63 @@ int output_path_beside(const char *path, char **ret_beside, struct error *err)
         return error_set(err, ERROR_NOMEM, "not enough memory");
     }
     return output_path_check(*ret_beside, err); /* its recorder was killed after attaching */
+}
+
+static void note_raw(void *context, const char *path)
+{
+    bool *has_raw = context;
+
+    (void)path;
+    *has_raw = true;
+}
+
+bool output_path_is_finished(const char *path)
+{
+    struct log_file header;
+    struct stat status;
+    struct error none;
+    bool is_ours;
+    bool has_raw = false;
+    int fd;
+
+    if (file_lock_is_taken(path) || log_name_has_live(path)
+        || file_io_open_regular(path, ERROR_IO, &fd, &status, &none) != 0)
+        return false;
+    is_ours = pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header)
+              && log_header_is_ours(&header)
+              && (header.form == LOG_FORM_PACKED
+                  || writer_liveness_look_at_writer(&header, fd) == WRITER_LIVENESS_DEAD);
+    close(fd);
+    if (is_ours)
+        successor_logs_find(path, false, note_raw, &has_raw);
+    return is_ours && !has_raw;
+}
+
+static int move_recording(const char *path, const char *kept, struct error *err)
+{
+    int code = packed_log_check_target(kept, true, err);
+
+    if (code)
+        return code;
+    successor_logs_remove(kept);
+    log_rotation_remove(kept);
+    successor_logs_move(path, kept);
+    log_rotation_move(path, kept);
+    if (rename(path, kept) != 0)
+        code = error_set_errno(err, errno, "cannot rename '%s' to '%s'", path, kept);
+    return code;
+}
+
+int output_path_keep(const char *path, struct error *err)
+{
+    char *kept = NULL;
+    int code;
+
+    if (asprintf(&kept, "%s.old", path) < 0)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    code = move_recording(path, kept, err);
+    free(kept);
+    return code;
 }
 
 /* Links the log under both names. The new name comes last: until then the log can be packed under

@@ -496,6 +496,37 @@ const char *program_explain(const char *path)
     return reason;
 }
 
+static const char *find_word(const char *const *words, const char *word)
+{
+    while (*words && strcmp(*words, word) != 0)
+        words++;
+    return *words;
+}
+
+const char *program_starts_others(const char *path, char *const *argv)
+{
+    static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh", "busybox", NULL};
+    static const char *const starters[] = {
+        "make",  "gmake",    "ninja",      "cmake",    "ctest",   "cargo",
+        "npm",   "npx",      "xargs",      "parallel", "nginx",   "apache2",
+        "httpd", "postgres", "postmaster", "gunicorn", "php-fpm", NULL,
+    };
+    const char *slash = strrchr(path, '/');
+    const char *found = find_word(starters, slash ? slash + 1 : path);
+    struct target target;
+    bool is_script;
+
+    if (found || !open_target(path, &target))
+        return found;
+    close(target.fd);
+    is_script = strcmp(target.path, path) != 0;
+    slash = strrchr(target.path, '/');
+    /* A command after -c is often one program only. */
+    if (is_script || (argv[1] && *argv[1] != '-'))
+        found = find_word(shells, slash ? slash + 1 : target.path);
+    return found;
+}
+
 /* ---- mtrace's own files ---------------------------------------------------------------------- */
 
 char *program_find_sibling(const char *name)

@@ -72,6 +72,10 @@ void program_done(struct program *program);
  * Static text. */
 const char *program_explain(const char *path);
 
+/* The name of this program, or of its interpreter, if it is known to do its work in processes that
+ * it starts; NULL: it is not. Static text. */
+const char *program_starts_others(const char *path, char *const *argv);
+
 /* What is known of the program, or of its interpreter if it is a script. */
 struct program_look {
     struct collector_library_kind kind;

@@ -347,13 +347,24 @@ static bool is_left_by_other(const struct session *session)
     return is_left;
 }
 
+/* --for ends the recording as ^C does. */
+static void leave_in_time(struct session *session)
+{
+    if (session->leave_due_ns && monotonic_now_ns() >= session->leave_due_ns) {
+        session->leave_due_ns = 0;
+        session->site.must_leave = true;
+    }
+}
+
 /* Loops until the program ends or is detached. */
 static void run(struct session *session)
 {
     bool is_left = false;
 
-    while (!is_left && !sleep_until_signal(session, step(session)))
+    while (!is_left && !sleep_until_signal(session, step(session))) {
+        leave_in_time(session);
         is_left = is_left_by_other(session) || (session->site.must_leave && leave(session));
+    }
 }
 
 static bool is_helper(const struct session *session, pid_t pid)

@@ -44,9 +44,10 @@ struct session {
     struct own_windows windows;
     struct control_server control;
     struct control_handler site;
-    bool is_trying;      /* detaching is being tried, and a message said so */
-    bool is_complaining; /* packing failed, and a message said so */
-    bool has_said_full;  /* a message said that --max-local is reached */
+    uint64_t leave_due_ns; /* --for; 0: never, or it was tried */
+    bool is_trying;        /* detaching is being tried, and a message said so */
+    bool is_complaining;   /* packing failed, and a message said so */
+    bool has_said_full;    /* a message said that --max-local is reached */
     struct sender_process sender;
     struct follower_process follower; /* of a bounded run */
     char *sender_program;             /* owned; NULL: nothing is sent, or it is not installed */

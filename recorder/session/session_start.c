@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/abi/elf_loader.h"
 #include "lib/abi/settings.h"
+#include "lib/base/monotonic.h"
 #include "lib/logfile/log_name.h"
 #include "lib/process/proc_files.h"
 #include "recorder/session/collector_library.h"
@@ -125,6 +126,18 @@ static int make_files(struct session *session, const char *path, struct error *e
     return code;
 }
 
+/* An earlier recording of this name is kept under another one. */
+static int keep_earlier(const struct session *session, struct error *err)
+{
+    int code = output_path_keep(session->path, err);
+
+    if (code == 0)
+        exit_summary_print(session->options->quiet,
+                           "'%s' exists: it is '%s.old' now; --force would replace it",
+                           session->name, session->name);
+    return code;
+}
+
 /* Each of our wakeups would preempt a thread of the program. SCHED_BATCH lets it finish its time
  * slice; the pool lasts longer. */
 static void be_patient(void)
@@ -218,12 +231,14 @@ static int make_files_beside(struct session *session, struct error *err)
     return code;
 }
 
-static int take_place(struct session *session, struct error *err)
+static int take_place(struct session *session, bool is_kept, struct error *err)
 {
     struct error failure;
     bool is_busy;
-    int code = output_path_take(session->recording, session->path, err);
+    int code = is_kept ? keep_earlier(session, err) : 0;
 
+    if (code == 0)
+        code = output_path_take(session->recording, session->path, err);
     if (code)
         (void)attachment_leave(&session->attachment, &is_busy, &failure);
     return code;
@@ -231,7 +246,8 @@ static int take_place(struct session *session, struct error *err)
 
 int session_attach(struct session *session, struct error *err)
 {
-    const bool may_replace = session->options->force;
+    bool is_kept = false;
+    bool may_replace = session->options->force;
     int code = attachment_look(&session->attachment, session->options->attached,
                                &session->program.path, err);
 
@@ -245,6 +261,8 @@ int session_attach(struct session *session, struct error *err)
         code = find_programs(session, err);
     if (code == 0)
         code = choose_name(session, err);
+    if (code == 0 && !may_replace)
+        may_replace = is_kept = output_path_is_finished(session->path);
     if (code == 0)
         code =
             may_replace ? make_files_beside(session, err) : make_files(session, session->path, err);
@@ -255,7 +273,7 @@ int session_attach(struct session *session, struct error *err)
     if (code == 0)
         code = begin_attached(session, err);
     if (code == 0 && may_replace)
-        code = take_place(session, err);
+        code = take_place(session, is_kept, err);
     if (code && session->recording)
         recording_discard(session->recording);
     if (code)
@@ -265,6 +283,8 @@ int session_attach(struct session *session, struct error *err)
     if (session->sender_program)
         sender_process_start(&session->sender, session->sender_program, &session->options->sending,
                              session->path);
+    if (session->options->attached_for_ns)
+        session->leave_due_ns = monotonic_now_ns() + session->options->attached_for_ns;
     exit_summary_print(
         session->options->quiet,
         "attached to process %d, one thread of it was held up for %.1f ms; ^C or 'mtrace-record --detach %d' leaves it",
@@ -276,6 +296,31 @@ int session_attach(struct session *session, struct error *err)
             "mtrace records, or has a built-in allocator; start it under mtrace-record",
             session->program.path);
     return 0;
+}
+
+/* What will be missing, while there is time to do something about it. */
+static void warn_of_unseen(const struct session *session)
+{
+    const struct options *options = session->options;
+    const char *path = session->program.path;
+    const char *reason = program_explain(path);
+    const char *starter =
+        options->follows_children ? NULL : program_starts_others(path, options->argv);
+    const struct patch_plan *plan = &session->allocator.plan;
+
+    /* Whether AddressSanitizer accepts the collector is seen when the program has run. */
+    if (reason && !allocator_wants_to_be_first(path, getenv("LD_PRELOAD")))
+        exit_summary_print(options->quiet, "warning: nothing will be recorded of '%s': %s", path,
+                           reason);
+    else if (plan->allocator && !plan->text)
+        exit_summary_print(options->quiet,
+                           "warning: blocks of %s inside '%s' will not be recorded (%s)",
+                           plan->allocator, path, plan->why);
+    if (starter)
+        exit_summary_print(options->quiet,
+                           "warning: processes that %s starts will not be recorded; "
+                           "--follow-children records them, too",
+                           starter);
 }
 
 int session_start(struct session *session, struct error *err)
@@ -299,10 +344,13 @@ int session_start(struct session *session, struct error *err)
     session->fork_bytes = own_peak_bytes();
     if (code == 0)
         code = choose_name(session, err);
+    if (code == 0 && !session->options->force && output_path_is_finished(session->path))
+        code = keep_earlier(session, err);
     if (code == 0)
         code = make_files(session, session->path, err);
     if (code == 0) {
         emit_of_weakness(session);
+        warn_of_unseen(session);
         code = release(session, library, err);
     }
     be_patient();

@@ -131,7 +131,21 @@ static void compare_times(struct source *source)
         set_state(source, "changed", "it was modified after the program was built");
 }
 
-static void open_text(struct source *source)
+/* Where the open file really is decides: the recording may name any path, through links and "..". */
+static bool may_be_read(const struct request_place *place, int fd)
+{
+    size_t n = place->source_dir ? strlen(place->source_dir) : 0;
+    char link[64];
+    char path[PATH_MAX];
+
+    if (!place->is_open)
+        return true;
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    return n > 0 && file_io_link_target(link, path, sizeof(path))
+           && strncmp(path, place->source_dir, n) == 0 && (path[n] == '/' || path[n - 1] == '/');
+}
+
+static void open_text(const struct request_place *place, struct source *source)
 {
     bool is_absolute = *source->path == '/';
     int fd = is_absolute ? open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
@@ -142,6 +156,9 @@ static void open_text(struct source *source)
     } else if (fd < 0 || fstat(fd, &status) != 0) {
         set_state(source, errno == ENOENT || errno == ENOTDIR ? "absent" : "unreadable", "%s",
                   strerror(errno));
+    } else if (!may_be_read(place, fd)) {
+        set_state(source, "unreadable",
+                  "mtrace-serve --listen shows files below its --source-dir only");
     } else if (!S_ISREG(status.st_mode)) {
         set_state(source, "unreadable", "it is no regular file");
     } else if (status.st_size > SOURCE_TEXT_MAX_BYTES) {
@@ -203,7 +220,7 @@ int source_text_answer(const struct request_place *place, const struct recording
         return error_set(err, ERROR_NOMEM, "no memory for a source file");
     rc = find_source(recording, path, source, err);
     if (rc == 0) {
-        open_text(source);
+        open_text(place, source);
         rc = answer(place, recording, source, exchange, err);
     }
     free(source->text);

@@ -12,6 +12,7 @@
 #include "server/http/http_server.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <limits.h>
 #include <malloc.h>
 #include <signal.h>
@@ -29,6 +30,7 @@ enum option_key {
     KEY_OPEN,
     KEY_SQL_TIMEOUT,
     KEY_FOLLOW,
+    KEY_SOURCE_DIR,
 };
 
 enum {
@@ -40,6 +42,8 @@ static const struct argp_option argp_options[] = {
     {"port", KEY_PORT, "N", 0, "Listen on this port [8080, or the next free one]", 0},
     {"listen", KEY_LISTEN, "ADDRESS", 0,
      "Listen there instead of on 127.0.0.1; clients then need the token that is printed", 0},
+    {"source-dir", KEY_SOURCE_DIR, "DIR", 0,
+     "With --listen: show source files of the recording that are below DIR [none]", 0},
     {"open", KEY_OPEN, 0, 0, "Show the page in the browser", 0},
     {"sql-timeout", KEY_SQL_TIMEOUT, "TIME", 0, "End a statement of a client after so long [5s]",
      0},
@@ -94,6 +98,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_LISTEN:
         arguments->http.address = value;
+        arguments->place.is_open = true;
+        return 0;
+    case KEY_SOURCE_DIR:
+        arguments->place.source_dir = realpath(value, NULL);
+        if (!arguments->place.source_dir)
+            argp_error(state, "--source-dir '%s': %s", value, strerror(errno));
         return 0;
     case KEY_OPEN:
         arguments->is_opened = true;
@@ -164,10 +174,15 @@ static void print_address(const struct arguments *arguments, uint16_t port, char
                    is_ip6 ? "]" : "", port, *token ? "?token=" : "", token);
 }
 
+/* The browser is no child of ours, so that it is no zombie when it has ended. */
 static void open_browser(const char *address)
 {
     pid_t pid = fork();
 
+    if (pid > 0)
+        (void)waitpid(pid, NULL, 0);
+    if (pid == 0 && fork() != 0)
+        _exit(EXIT_SUCCESS);
     if (pid == 0) {
         (void)execlp("xdg-open", "xdg-open", address, (char *)NULL);
         (void)fprintf(stderr, "mtrace-serve: xdg-open is not installed; open %s by hand\n",
@@ -264,6 +279,7 @@ int main(int argc, char **argv)
     if (rc == 0)
         rc = serve(&arguments, &err);
     recordings_done(&recordings);
+    free((char *)(uintptr_t)arguments.place.source_dir);
     if (rc == 0)
         return EXIT_SUCCESS;
     (void)fprintf(stderr, "mtrace-serve: %s\n", err.text);

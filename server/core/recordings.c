@@ -33,6 +33,7 @@ enum {
 struct follow_process {
     pid_t pid;
     pthread_t thread;
+    pthread_mutex_t lock; /* while it is held, a running importer keeps its PID */
     atomic_bool is_running;
 };
 
@@ -41,11 +42,12 @@ static void *wait_for_end(void *context)
     struct follow_process *follower = context;
     siginfo_t info;
 
-    /* The importer stays a zombie, so its PID is not reused before follow_process_stop has
-     * used it. */
     while (waitid(P_PID, (id_t)follower->pid, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR)
         continue;
+    (void)pthread_mutex_lock(&follower->lock);
+    (void)waitpid(follower->pid, NULL, WNOHANG);
     atomic_store(&follower->is_running, false);
+    (void)pthread_mutex_unlock(&follower->lock);
     return NULL;
 }
 
@@ -86,6 +88,7 @@ static int start_importer(struct follow_process *follower, const char *log_path,
     if (rc != 0)
         return rc;
     atomic_init(&follower->is_running, true);
+    (void)pthread_mutex_init(&follower->lock, NULL);
     code = pthread_create(&follower->thread, NULL, wait_for_end, follower);
     if (code != 0) {
         (void)kill(follower->pid, SIGKILL);
@@ -93,10 +96,8 @@ static int start_importer(struct follow_process *follower, const char *log_path,
         return error_set_errno(err, code, "cannot start a thread");
     }
     rc = await_round(follower, database, &before, err);
-    if (rc != 0) {
+    if (rc != 0)
         (void)pthread_join(follower->thread, NULL);
-        (void)waitpid(follower->pid, NULL, 0);
-    }
     return rc;
 }
 
@@ -121,10 +122,14 @@ static int follow_process_start(const char *log_path, char *ret_database, size_t
 }
 
 /* Tells the importer to exit; follow_process_stop waits for it. NULL is fine. */
-static void follow_process_interrupt(const struct follow_process *follower)
+static void follow_process_interrupt(struct follow_process *follower)
 {
-    if (follower)
+    if (!follower)
+        return;
+    (void)pthread_mutex_lock(&follower->lock);
+    if (follow_process_is_running(follower))
         (void)kill(follower->pid, SIGTERM);
+    (void)pthread_mutex_unlock(&follower->lock);
 }
 
 /* NULL is fine. */
@@ -134,8 +139,7 @@ static void follow_process_stop(struct follow_process *follower)
         return;
     follow_process_interrupt(follower);
     (void)pthread_join(follower->thread, NULL);
-    while (waitpid(follower->pid, NULL, 0) < 0 && errno == EINTR)
-        continue;
+    (void)pthread_mutex_destroy(&follower->lock);
     free(follower);
 }
 

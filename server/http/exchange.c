@@ -4,6 +4,7 @@
 #include "lib/base/error.h"
 #include "lib/base/json_text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *exchange_parameter(const struct exchange *exchange, const char *name)
@@ -32,6 +33,27 @@ bool exchange_is_known(struct exchange *exchange, const char *etag)
         return false;
     exchange->status = 304;
     return true;
+}
+
+/* "gzip;q=0" and "*;q=0" refuse it. A name counts more than "*". */
+bool exchange_accepts_gzip(const char *accepted)
+{
+    bool is_any = false;
+
+    for (const char *at = accepted; at && *at; at += *at == ',') {
+        at += strspn(at, " \t,");
+        size_t length = strcspn(at, " \t,;");
+        const char *name = at;
+        at += strcspn(at, ",");
+        const char *quality = memmem(name, (size_t)(at - name), "q=", 2);
+        bool is_wanted = !quality || strtod(quality + 2, NULL) > 0;
+
+        if (length == 4 && strncasecmp(name, "gzip", length) == 0)
+            return is_wanted;
+        if (length == 1 && *name == '*')
+            is_any = is_wanted;
+    }
+    return is_any;
 }
 
 int exchange_status_of(int code)

@@ -45,6 +45,7 @@ struct exchange {
     const char *body; /* of POST, followed by NUL; NULL: none */
     size_t body_bytes;
     const char *if_none_match; /* NULL: none */
+    bool takes_gzip;           /* by its Accept-Encoding */
 
     /* the response */
     FILE *out;
@@ -74,6 +75,9 @@ int exchange_check_method(struct exchange *exchange, const char *method, const c
 
 /* Sets the ETag. True: the client has this version, print nothing. */
 bool exchange_is_known(struct exchange *exchange, const char *etag);
+
+/* Does this value of Accept-Encoding (NULL: none) allow gzip? */
+bool exchange_accepts_gzip(const char *accepted);
 
 /* The HTTP status of an enum error_code. */
 int exchange_status_of(int code);

@@ -184,6 +184,8 @@ static void add_headers(struct MHD_Response *response, const struct exchange *ex
     (void)MHD_add_response_header(response, "Content-Type", exchange->content_type);
     if (exchange->content_encoding)
         (void)MHD_add_response_header(response, "Content-Encoding", exchange->content_encoding);
+    if (exchange->policy == EXCHANGE_POLICY_PAGE) /* plain for clients without gzip */
+        (void)MHD_add_response_header(response, "Vary", "Accept-Encoding");
     if (*exchange->etag)
         (void)MHD_add_response_header(response, "ETag", exchange->etag);
     (void)MHD_add_response_header(response, "Cache-Control",
@@ -450,6 +452,8 @@ static enum MHD_Result answer_admitted(struct MHD_Connection *connection,
         return complain(connection, conversation);
     if (status != MHD_HTTP_OK)
         return refuse_method(connection, status);
+    conversation->exchange.takes_gzip = exchange_accepts_gzip(
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept-Encoding"));
     conversation->exchange.if_none_match =
         MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
     return answer(connection, conversation);

@@ -5,7 +5,10 @@
 #include "server/http/exchange.h"
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <zlib.h>
 
 static const char without_pages[] =
     "<!doctype html><meta charset=\"utf-8\"><title>mtrace</title>"
@@ -25,6 +28,25 @@ static const struct pages_file *find(const char *path)
     return NULL;
 }
 
+/* For clients without gzip, for example curl without --compressed. */
+static int put_unpacked(const struct pages_file *file, FILE *out, struct error *err)
+{
+    z_stream stream = {.next_in = (Bytef *)(uintptr_t)file->bytes, .avail_in = (uInt)file->n_bytes};
+    Bytef text[16384];
+    int state = inflateInit2(&stream, 16 + MAX_WBITS); /* 16: of gzip */
+
+    if (state != Z_OK)
+        return error_set(err, ERROR_NOMEM, "no memory to unpack '%s'", file->path);
+    while (state == Z_OK) {
+        stream.next_out = text;
+        stream.avail_out = sizeof(text);
+        state = inflate(&stream, Z_NO_FLUSH);
+        (void)fwrite(text, 1, sizeof(text) - stream.avail_out, out);
+    }
+    (void)inflateEnd(&stream);
+    return state == Z_STREAM_END ? 0 : error_set(err, ERROR_IO, "cannot unpack '%s'", file->path);
+}
+
 int pages_answer(struct exchange *exchange, struct error *err)
 {
     const struct pages_file *file = find(is_view(exchange->path) ? "/index.html" : exchange->path);
@@ -42,7 +64,9 @@ int pages_answer(struct exchange *exchange, struct error *err)
     exchange->is_forever = strstr(file->path, file->etag) != NULL;
     if (exchange_is_known(exchange, file->etag))
         return 0;
-    exchange->content_encoding = "gzip"; /* every browser that runs the page takes it */
+    if (!exchange->takes_gzip)
+        return put_unpacked(file, exchange->out, err);
+    exchange->content_encoding = "gzip";
     (void)fwrite(file->bytes, 1, file->n_bytes, exchange->out);
     return 0;
 }

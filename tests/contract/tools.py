@@ -14,7 +14,7 @@ FORMATTERS = ("clang-format-14",)
 
 
 def is_script(root, path):
-    return path.parts[0] in ("scripts", ".ci") and (Path(root) / path).read_bytes().startswith(b"#!/bin/")
+    return path.parts[0] in ("scripts", ".ci", "recorder") and (Path(root) / path).read_bytes().startswith(b"#!/bin/")
 
 
 def main():

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 import harness  # noqa: E402
 from harness import Failure, Skip  # noqa: E402
 
-FILES = ("bin/mtrace-record", "bin/mtrace-import", "bin/mtrace-query", "bin/mtrace-serve", "lib/mtrace/libmtrace.so", "lib/mtrace/libmtrace-new.so",
+FILES = ("bin/mtrace-record", "bin/mtrace-run", "share/man/man1/mtrace-run.1", "bin/mtrace-import", "bin/mtrace-query", "bin/mtrace-serve", "lib/mtrace/libmtrace.so", "lib/mtrace/libmtrace-new.so",
          "lib/mtrace/libmtrace-oracle.so", "share/man/man1/mtrace-record.1", "share/mtrace/views/leaks.sql",
          "share/bash-completion/completions/mtrace-query", "share/zsh/site-functions/_mtrace", "share/fish/vendor_completions.d/mtrace-query.fish",
          "share/doc/mtrace/LICENSE", "include/mtrace.h", "include/mtrace.hpp", "include/mtrace_objects.h", "include/mtrace_objects.hpp",

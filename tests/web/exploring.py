@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""exploring.py [--pictures FOLDER]: three real programs are recorded, and what is wrong with each is found in the browser, by
+"""exploring.py [--pictures FOLDER]: three real programs and that of README.md are recorded, and what is wrong with each is found in the browser, by
 following the links of the overview alone, as docs/exploring.md tells. With FOLDER its pictures are taken on the way.
 """
 
 import argparse
 import shutil
+import subprocess
 from pathlib import Path
 
 import browser
@@ -106,6 +107,15 @@ def find_fragmentation(guide):
     guide.take("fragmentation-map")
 
 
+def show_shop(guide):
+    """The picture of README.md."""
+    guide.begin("shop")
+    expect("the leak has its function and line", "serve (shop.c:7)" in guide.page.text(".findings"))
+    guide.page.size(SIZE[0], 640)
+    guide.take("overview")
+    guide.page.size(*SIZE)
+
+
 def look_around(guide):
     """The pages that no story of these three comes by."""
     guide.begin("growth")
@@ -127,7 +137,10 @@ def record(tools, folder):
         if not path:
             raise harness.Skip(f"{program} is not installed")
         harness.record_database(tools, folder, name, [path, PROGRAMS / script], env={"PYTHONMALLOC": "malloc"})
-    return [folder / f"{name}.db" for name in RECORDED]
+    shop = folder / "shop"
+    subprocess.run(["gcc", "-g", "-o", shop, Path(__file__).resolve().parents[2] / "examples" / "shop.c"], check=True)
+    harness.record_database(tools, folder, "shop", [shop])
+    return [folder / f"{name}.db" for name in (*RECORDED, "shop")]
 
 
 def main():
@@ -140,7 +153,7 @@ def main():
         folder = Path(scratch)
         with serve.Server(record(tools, folder), folder) as server:
             guide = Guide(page, server, pictures)
-            for story in (find_leak, find_growth, find_fragmentation, look_around):
+            for story in (find_leak, find_growth, find_fragmentation, look_around, show_shop):
                 story(guide)
             pages.expect_no_complaints(page)
 

@@ -785,7 +785,7 @@ def weight(page, server):
     expect(f"script and style are among {files}", len(files) == 3)
     total = 0
     for path in files:
-        status, headers, body = server.ask(path)
+        status, headers, body = server.ask(path, headers={"Accept-Encoding": "gzip"})
         expect(f"{path}: packed", status == 200 and headers["Content-Encoding"] == "gzip" and gzip.decompress(body))
         total += len(body)
     print(f"the pages are {total:,} bytes compressed, of {MAX_WEIGHT:,} allowed")

@@ -57,6 +57,13 @@ export class ApiError extends Error {
   }
 }
 
+// The server escapes control characters, and marks of direction, which would show a name in another order than it has.
+const HIDDEN = /\\\\|\\u(?:00(?:0[0-8bcef]|1[0-9a-f]|7f|[89][0-9a-f])|061c|200[ef]|202[89a-e]|206[6-9])/g;
+
+function parseAnswer<T>(text: string): T {
+  return JSON.parse(text.replace(HIDDEN, (escape) => (escape === "\\\\" ? escape : "?"))) as T;
+}
+
 export function apiAddress(recording: string, command: string, parameters: readonly Parameter[] = []): string {
   const query = new URLSearchParams(parameters.map(([name, value]) => [name, value])).toString();
   return `/api/v1/${encodeURIComponent(recording)}/${command}${query ? "?" + query : ""}`;
@@ -84,7 +91,7 @@ async function ask(address: string, init: RequestInit): Promise<Response> {
 }
 
 async function fetchJson<T>(address: string, init: RequestInit): Promise<T> {
-  return (await (await ask(address, init)).json()) as T;
+  return parseAnswer<T>(await (await ask(address, init)).text());
 }
 
 async function fetchText(address: string, init: RequestInit): Promise<string> {

@@ -14,4 +14,5 @@ complain setpriv --reuid=65534 --regid=65534 --clear-groups mtrace-record -o run
 # expect stdout
 #|no log is left
 # expect stderr
+#|mtrace-record: warning: nothing will be recorded of './program': it has file capabilities, and such programs load no preloaded library; run a copy of it, which has none
 #|mtrace-record: nothing was recorded of './program': it has file capabilities, and such programs load no preloaded library; run a copy of it, which has none

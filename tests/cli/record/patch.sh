@@ -101,7 +101,7 @@ mtrace-record -o run.dat -- true 2>&1 | grep -c Zydis || true
 #|unseen.memalign      jemalloc (in part)
 #|unseen_why.memalign  _rjem_memalign: a call is among its first instructions
 #|-o run.dat -- ./back
-#|status 0, lines on stderr 2
+#|status 0, lines on stderr 3
 #|jemalloc inside 'back' are not recorded (_rjem_free: it jumps back between its first instructions, or cannot be decoded)
 #|size_bytes  alignment  blocks  leaked
 #|   4.7 KiB          -       1       1
@@ -109,7 +109,7 @@ mtrace-record -o run.dat -- true 2>&1 | grep -c Zydis || true
 #|unseen.back      jemalloc
 #|unseen_why.back  _rjem_free: it jumps back between its first instructions..
 #|-o run.dat -- ./short
-#|status 0, lines on stderr 2
+#|status 0, lines on stderr 3
 #|jemalloc inside 'short' are not recorded (_rjem_free: it is too short or does what cannot be moved)
 #|size_bytes  alignment  blocks  leaked
 #|   4.7 KiB          -       1       1
@@ -135,7 +135,7 @@ mtrace-record -o run.dat -- true 2>&1 | grep -c Zydis || true
 #|key  value
 #|without the decoder, which nobody needs who has no allocator inside
 #|-o run.dat -- ./whole
-#|status 0, lines on stderr 2
+#|status 0, lines on stderr 3
 #|jemalloc inside 'whole' are not recorded (_rjem_free: libZydis.so, which decodes instructions, cannot be loaded)
 #|size_bytes  alignment  blocks  leaked
 #|   4.7 KiB          -       1       1
@@ -153,10 +153,12 @@ mtrace-record -o run.dat -- true 2>&1 | grep -c Zydis || true
 #|mtrace-record: run.dat: * events; next: mtrace-query run.dat
 #|mtrace-query: note: blocks of jemalloc (in part) inside '*/memalign' are not recorded (_rjem_memalign: a call is among its first instructions): no figure has them in it
 #|mtrace-query: note: blocks of jemalloc (in part) inside '*/memalign' are not recorded (_rjem_memalign: a call is among its first instructions): no figure has them in it
+#|mtrace-record: warning: blocks of jemalloc inside './back' will not be recorded (_rjem_free: it jumps back*)
 #|mtrace-record: blocks of jemalloc inside '*/back' are not recorded (_rjem_free: it jumps back between its first instructions, or cannot be decoded): build it with the system's allocator (Rust: *
 #|mtrace-record: run.dat: * events; next: mtrace-query run.dat
 #|mtrace-query: note: blocks of jemalloc inside '*/back' are not recorded (_rjem_free: it jumps back between its first instructions, or cannot be decoded): no figure has them in it
 #|mtrace-query: note: blocks of jemalloc inside '*/back' are not recorded (_rjem_free: it jumps back between its first instructions, or cannot be decoded): no figure has them in it
+#|mtrace-record: warning: blocks of jemalloc inside './short' will not be recorded (_rjem_free: it is too short*)
 #|mtrace-record: blocks of jemalloc inside '*/short' are not recorded (_rjem_free: it is too short or does what cannot be moved): build it with the system's allocator (Rust: *
 #|mtrace-record: run.dat: * events; next: mtrace-query run.dat
 #|mtrace-query: note: blocks of jemalloc inside '*/short' are not recorded (_rjem_free: it is too short or does what cannot be moved): no figure has them in it
@@ -166,6 +168,7 @@ mtrace-record -o run.dat -- true 2>&1 | grep -c Zydis || true
 #|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch): no figure has them in it
 #|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch): no figure has them in it
 #|mtrace-record: run.dat and 1 log of what it executed: * events; next: mtrace-query run.dat
+#|mtrace-record: warning: blocks of jemalloc inside './whole' will not be recorded (_rjem_free: libZ*)
 #|mtrace-record: blocks of jemalloc inside '*/whole' are not recorded (_rjem_free: libZydis.so*, which decodes instructions, cannot be loaded): build it with the system's allocator (Rust: *
 #|mtrace-record: run.dat: * events; next: mtrace-query run.dat
 #|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (_rjem_free: libZydis.so*, which decodes instructions, cannot be loaded): no figure has them in it

@@ -10,6 +10,7 @@ status=0
 [ $status = 42 ] || { echo "skipped: this kernel runs no 32-bit program"; exit 77; }
 complain mtrace-record -o run.dat -- ./program
 # expect stdout
-#|status 42, lines on stderr 1
+#|status 42, lines on stderr 2
 # expect stderr
+#|mtrace-record: warning: nothing will be recorded of './program': it is a program for i386, whose collector is not installed (package mtrace-collector-i386: lib/i386-linux-gnu/mtrace/libmtrace.so)
 #|mtrace-record: nothing was recorded of './program': it is a program for i386, whose collector is not installed (package mtrace-collector-i386: lib/i386-linux-gnu/mtrace/libmtrace.so)

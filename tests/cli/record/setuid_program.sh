@@ -11,7 +11,8 @@ complain setpriv --reuid=65534 --regid=65534 --clear-groups mtrace-record -o run
 [ -e run.dat ] || echo "no log is left"
 # expect stdout
 #|0
-#|status 0, lines on stderr 1
+#|status 0, lines on stderr 2
 #|no log is left
 # expect stderr
+#|mtrace-record: warning: nothing will be recorded of './program': it is set-uid or set-gid, and such programs load no preloaded library; run it under the account it changes to
 #|mtrace-record: nothing was recorded of './program': it is set-uid or set-gid, and such programs load no preloaded library; run it under the account it changes to

@@ -6,4 +6,4 @@ cat run.dat
 #|status 125, lines on stderr 1
 #|precious
 # expect stderr
-#|mtrace-record: 'SCRATCH/run.dat' exists; --force replaces it
+#|mtrace-record: 'SCRATCH/run.dat' exists and is not a log of mtrace; choose another name or remove it

@@ -37,6 +37,7 @@ static void what_json_forbids_is_escaped(void **state)
     (void)state;
     check("a\"b\\c", "\"a\\\"b\\\\c\"");
     check("\n\t\x01\x7f", "\"\\u000a\\u0009\\u0001\\u007f\"");
+    check("\xc2\x9b\xd8\x9c\xe2\x80\xae", "\"\\u009b\\u061c\\u202e\"");
 }
 
 static void characters_stay(void **state)

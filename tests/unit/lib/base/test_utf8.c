@@ -40,11 +40,24 @@ static void test_what_is_no_character_goes(void **state)
     check("\xc0\x8a\xe2\x82", "????");
 }
 
+static void test_what_turns_text_around_goes(void **state)
+{
+    (void)state;
+    check("a\xe2\x80\xae"
+          "b\xe2\x81\xa6"
+          "c\xd8\x9c\xe2\x80\xa8",
+          "a???b???c?????"); /* U+202E, U+2066, U+061C, U+2028 */
+    check("\xe2\x80\x93\xd7\x90\xe2\x80\xaf", "\xe2\x80\x93\xd7\x90\xe2\x80\xaf");
+    assert_true(utf8_is_clean("\xd7\x90 plain"));
+    assert_false(utf8_is_clean("\xe2\x80\x8f"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_a_terminal_obeys_goes),
         cmocka_unit_test(test_what_is_no_character_goes),
+        cmocka_unit_test(test_what_turns_text_around_goes),
     };
 
     return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
