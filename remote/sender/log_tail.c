@@ -47,9 +47,8 @@ static bool read_frame(const struct log_tail *tail, uint64_t offset, uint64_t si
            && pack_frame_bytes(ret_frame) <= size_bytes - offset;
 }
 
-static void take_program(void *context, const void *payload, size_t n_bytes)
+static void learn_program(struct log_tail *tail, const void *payload, size_t n_bytes)
 {
-    struct log_tail *tail = context;
     const struct log_def *def;
     size_t at = 0;
 
@@ -64,9 +63,8 @@ static void take_program(void *context, const void *payload, size_t n_bytes)
     }
 }
 
-/* Unpacks a frame of definitions. */
-static void unpack(const struct log_tail *tail, uint64_t offset, const struct log_frame *frame,
-                   void (*take)(void *context, const void *payload, size_t n_bytes), void *context)
+/* The program's name is in a frame of definitions. */
+static void find_program(struct log_tail *tail, uint64_t offset, const struct log_frame *frame)
 {
     uint64_t *raw = malloc(PACK_PAYLOAD_MAX_BYTES);
     uint8_t *payload = malloc(PACK_PAYLOAD_MAX_BYTES);
@@ -76,30 +74,10 @@ static void unpack(const struct log_tail *tail, uint64_t offset, const struct lo
         && pread(tail->fd, payload, frame->payload_bytes, (off_t)(offset + sizeof(*frame)))
                == (ssize_t)frame->payload_bytes
         && pack_unpack(pack, frame, payload, (int64_t)offset, raw, NULL) == 0)
-        take(context, raw, frame->raw_bytes);
+        learn_program(tail, raw, frame->raw_bytes);
     pack_free(pack);
     free(payload);
     free(raw);
-}
-
-static bool has_definitions(const struct log_frame *frame)
-{
-    return frame->kind == LOG_FRAME_SEGMENT && frame->segment.kind == LOG_SEGMENT_DEFS;
-}
-
-void log_tail_read_definitions(const struct log_tail *tail, uint64_t *at,
-                               void (*take)(void *context, const void *payload, size_t n_bytes),
-                               void *context)
-{
-    struct log_frame frame;
-
-    if (*at < tail->punched_hole)
-        *at = tail->punched_hole;
-    while (read_frame(tail, *at, tail->end, &frame)) {
-        if (has_definitions(&frame))
-            unpack(tail, *at, &frame, take, context);
-        *at += pack_frame_bytes(&frame);
-    }
 }
 
 void log_tail_look(struct log_tail *tail, bool is_final)
@@ -112,8 +90,9 @@ void log_tail_look(struct log_tail *tail, bool is_final)
         return;
     size_bytes = (uint64_t)status.st_size;
     while (read_frame(tail, tail->end, size_bytes, &frame)) {
-        if (!tail->program[0] && has_definitions(&frame))
-            unpack(tail, tail->end, &frame, take_program, tail);
+        if (!tail->program[0] && frame.kind == LOG_FRAME_SEGMENT
+            && frame.segment.kind == LOG_SEGMENT_DEFS)
+            find_program(tail, tail->end, &frame);
         tail->has_trailer = frame.kind == LOG_FRAME_TRAILER;
         tail->end += pack_frame_bytes(&frame);
     }

@@ -44,12 +44,6 @@ void log_tail_look(struct log_tail *tail, bool is_final);
 /* The last frame boundary up to `limit`, or `end`. */
 uint64_t log_tail_boundary(const struct log_tail *tail, uint64_t limit);
 
-/* Passes the payloads of definition frames from *at on to `take`; *at is a frame boundary and moves
- * to the end. */
-void log_tail_read_definitions(const struct log_tail *tail, uint64_t *at,
-                               void (*take)(void *context, const void *payload, size_t n_bytes),
-                               void *context);
-
 /* Reads the header page; false: the program has not begun to write its log. */
 bool log_tail_read_header(const struct log_tail *tail, void *ret_page);
 

@@ -64,30 +64,6 @@ static int take_have(struct sender *sender, uint32_t number, struct sent_log *lo
     return 0;
 }
 
-static void note_wishes(struct sender *sender, const void *payload)
-{
-    struct wire_hello hello;
-
-    memcpy(&hello, payload, sizeof(hello));
-    sender->is_asked_for_objects = (hello.flags & WIRE_WANTS_OBJECTS) != 0;
-}
-
-static void note_objects(struct sender *sender)
-{
-    if (sent_objects_got_further(&sender->objects))
-        note_progress(sender);
-}
-
-static int take_want(struct sender *sender, const struct wire_head *head, struct error *err)
-{
-    bool is_cut;
-
-    if (!sent_objects_take(&sender->objects, head->log, head->offset, &is_cut))
-        return error_set(err, ERROR_FORMAT, "the receiver wants what was not offered");
-    note_objects(sender);
-    return is_cut ? sender_tx_send(sender, WIRE_OBJECT_END, 0, 0, NULL, 0, err) : 0;
-}
-
 static int take_synced(struct sender *sender, struct sent_log *log, uint64_t synced,
                        struct error *err)
 {
@@ -111,18 +87,12 @@ static int take_one(struct sender *sender, const struct wire_head *head, const v
     if (!sender->has_greeted && head->kind != WIRE_REFUSED) {
         int code = wire_check_hello(head, payload, err);
         sender->has_greeted = code == 0;
-        if (code == 0)
-            note_wishes(sender, payload);
         return code;
     }
     if (head->kind == WIRE_REFUSED)
         return error_set(err, ERROR_IO, "%.*s", (int)head->n_bytes, (const char *)payload);
-    if (head->kind == WIRE_PING) {
-        note_objects(sender);
+    if (head->kind == WIRE_PING)
         return 0;
-    }
-    if (head->kind == WIRE_WANT)
-        return take_want(sender, head, err);
     if (!log || !sent_log_is_under_way(log))
         return error_set(err, ERROR_FORMAT, "the receiver speaks of an unknown log");
     if (head->kind == WIRE_HAVE && log->state == SENT_STATE_BEGUN)

@@ -10,7 +10,6 @@
 
 #include "lib/base/error.h"
 #include "remote/sender/sent_logs.h"
-#include "remote/sender/sent_objects.h"
 #include "remote/wire/address.h"
 #include "remote/wire/channel.h"
 #include "remote/wire/security.h"
@@ -37,8 +36,6 @@ struct sender_settings {
 struct sender {
     const struct sender_settings *settings;
     struct sent_logs logs;
-    struct sent_objects objects;
-    bool is_asked_for_objects; /* the last receiver used --fetch-objects */
     struct channel channel;
     struct wire_reader *reader;
     bool is_connected;

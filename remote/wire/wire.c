@@ -19,8 +19,6 @@ static const struct {
     [WIRE_AGAIN] = {LOG_FILE_HEADER_BYTES, LOG_FILE_HEADER_BYTES + WIRE_NAME_BYTES},
     [WIRE_HAVE] = {sizeof(uint64_t), sizeof(uint64_t)},
     [WIRE_DATA] = {1, WIRE_MAX_BYTES},
-    [WIRE_OBJECT] = {sizeof(struct wire_object), sizeof(struct wire_object)},
-    [WIRE_OBJECT_DATA] = {1, WIRE_MAX_BYTES},
     [WIRE_HEADER] = {LOG_FILE_HEADER_BYTES, LOG_FILE_HEADER_BYTES},
     [WIRE_REFUSED] = {0, WIRE_TEXT_BYTES},
 };
@@ -110,17 +108,4 @@ int wire_hash(int fd, uint64_t end, uint64_t *ret_hash, struct error *err)
     *ret_hash = n == (ssize_t)n_bytes ? XXH64(bytes, n_bytes, end) : 0;
     free(bytes);
     return n == (ssize_t)n_bytes ? 0 : error_set_errno(err, n < 0 ? errno : EIO, "cannot read it");
-}
-
-const char *wire_wish_text(enum wire_wish wish)
-{
-    static const char *const texts[WIRE_WISHES] = {
-        [WIRE_ABSENT] = "not there any more, or not as the program loaded it",
-        [WIRE_TOO_LARGE] = "larger than a receiver takes",
-        [WIRE_NO_ROOM] = "without room at the receiver (--max-bytes, --max-sender-bytes)",
-        [WIRE_NOT_WRITTEN] = "not written by the receiver, whose disk may be full",
-        [WIRE_NOT_IT] = "changed while it was sent",
-    };
-
-    return (unsigned)wish < WIRE_WISHES ? texts[wish] : NULL;
 }

@@ -3,11 +3,9 @@
 """gather.py CASE [--rounds N]: logs sent to mtrace-gather while programs run; what arrives is the log, whatever is killed or cut meanwhile."""
 
 import argparse
-import itertools
 import os
 import random
 import re
-import resource
 import shutil
 import signal
 import socket
@@ -734,123 +732,6 @@ def max_local(place, _rounds):
             raise Failure(f"{dropped} events were dropped, and the import says {told.stderr}")
 
 
-def objects_in(folder):
-    return sorted(path for path in (folder / ".build-id").rglob("*") if path.is_file())
-
-
-def count_functions(place, log, name, *options):
-    told = subprocess.run([TOOLS.importer, "--force", *map(str, options), str(log), str(place / name)], capture_output=True, text=True, timeout=PATIENCE,
-                          env=harness.environment({"XDG_CACHE_HOME": str(place / name) + ".cache"}))
-    if told.returncode != 0:
-        raise Failure(f"the import: {told.stderr}")
-    return harness.Database(place / name).value("SELECT count(*) FROM functions WHERE raw_name LIKE 'PyObject%'")
-
-
-def fetch(place, _rounds):
-    """--fetch-objects: what the log names arrives by build id, and names functions where the program is not; what is there is not sent again."""
-    key, interpreter = make_key(place / "key"), place / "interpreter"
-    shutil.copy(os.path.realpath(PYTHON), interpreter)
-    whole = interpreter.read_bytes()
-    with Receiver(place / "in", key, extra=("--fetch-objects",)) as receiver:
-        check_sent(Recording(place / "run.dat", receiver.to(), key, ("--keep-symbols=0",), program=(interpreter, "-c", "x = [bytes(700 + i) for i in range(20000)]")).end())
-        wait_until("it says what came", lambda: "executables and debug files came from me at" in receiver.said)
-        objects = objects_in(place / "in")
-        if not any(path.read_bytes() == whole for path in objects) or not any(b"GNU C Library" in path.read_bytes() for path in objects):
-            raise Failure(f"of the interpreter and libc there are {objects}")
-        for path in objects:
-            if path.stat().st_mode & 0o777 != 0o600 or path.parent.stat().st_mode & 0o777 != 0o700 or ".part" in path.name:
-                raise Failure(f"{path} has mode {path.stat().st_mode:o}")
-            notes = subprocess.run(["readelf", "-n", str(path)], capture_output=True, text=True).stdout
-            if f"Build ID: {path.parent.name}{path.name.removesuffix('.debug')}\n" not in notes:
-                raise Failure(f"{path} is {notes}")
-        interpreter.unlink()
-        log = received(place / "in")[0]
-        without, by_id = count_functions(place, log, "a.db"), count_functions(place, log, "b.db", "--debug-dir", place / "in")
-        if without != 0 or by_id == 0:
-            raise Failure(f"functions of the interpreter: {without} without it, {by_id} by --debug-dir")
-        # Another file in its place stays where it is; the rest is there.
-        before = {path: path.stat().st_ino for path in objects}
-        shutil.copy("/bin/true", interpreter)
-        gone = next(path for path in objects if path.read_bytes() == whole)
-        gone.unlink()
-        subprocess.run([TOOLS.record, "-q", "--send", place / "run.dat", "--to", receiver.to(), *key], check=True)
-        del before[gone]
-        if {path: path.stat().st_ino for path in objects_in(place / "in")} != before or receiver.said.count("came from me at") != 1:
-            raise Failure(f"sent again: {objects_in(place / 'in')}, {receiver.said}")
-        receiver.end()
-    shutil.rmtree(place / "in" / ".build-id")
-    (place / "elsewhere").mkdir()
-    (place / "in" / ".build-id").symlink_to(place / "elsewhere")
-    refused = subprocess.run([GATHER, str(place / "in"), *map(str, key), "--fetch-objects", "--listen", "127.0.0.1:0"], capture_output=True, text=True,
-                             timeout=PATIENCE)
-    if refused.returncode == 0 or ".build-id" not in refused.stderr:
-        raise Failure(f"a link is followed: {refused}")
-
-
-def fetch_given_back(place, _rounds):
-    """Who begins to ask for objects when the log that named them is half gone here gets what the process has mapped."""
-    key, log, interpreter = make_key(place / "key"), place / "run.dat", place / "interpreter"
-    shutil.copy(os.path.realpath(PYTHON), interpreter)
-    whole = interpreter.read_bytes()
-    with Receiver(place / "in", key) as receiver:
-        recording = Recording(log, receiver.to(), key, ("--no-local", "--no-compress"), (interpreter, "-c", BUSY))
-        wait_until("space is given back", lambda: log.exists() and log.stat().st_size > 10000000 and on_disk(log) < log.stat().st_size / 2)
-        receiver.end()
-        os.kill(recording.sender(), signal.SIGKILL)
-        receiver.extra = (*receiver.extra, "--fetch-objects")
-        receiver.start()
-        wait_until("the interpreter comes", lambda: any(path.read_bytes() == whole for path in objects_in(place / "in")))
-        said = recording.end()
-        if "is known only as far as its process has it mapped" not in said:
-            raise Failure(f"it says {said}")
-
-
-def fetch_cut(place, _rounds):
-    """A connection that is lost when the log is over, but not what it names: another one brings the rest, or it is said what is missing."""
-    key, interpreter = make_key(place / "key"), Path(os.path.realpath(PYTHON))
-    share = interpreter.stat().st_size // 2  # of a connection, in which the interpreter cannot come whole; the log can
-    with Receiver(place / "in", key, extra=("--fetch-objects",)) as receiver:
-        log = make_log(place, 10)
-        for limits, comes in ((itertools.repeat(share), False), (itertools.chain([share], itertools.repeat(1 << 60)), True)):
-            proxy = Proxy(receiver.port, limits)
-            said = subprocess.run([str(word) for word in (TOOLS.record, "--send", log, "--to", f"127.0.0.1:{proxy.port}", *key, "--send-timeout",
-                                                          f"{PATIENCE}s" if comes else "8s")], capture_output=True, text=True, check=comes).stderr
-            proxy.listener.close()
-            if ("not all executables and debug files were sent" in said) == comes or (comes and "not sent to" in said) or proxy.n_cuts == 0:
-                raise Failure(f"after {proxy.n_cuts} cuts it says {said}")
-            if comes:
-                wait_until("the interpreter comes", lambda: any(path.read_bytes() == interpreter.read_bytes() for path in objects_in(place / "in")))
-
-
-def fetch_lacking(place, _rounds):
-    """What cannot be fetched is said on both sides, and why; it costs neither the connection nor the log."""
-    key, interpreter = make_key(place / "key"), place / "interpreter"
-    shutil.copy(os.path.realpath(PYTHON), interpreter)
-    harness.run([TOOLS.record, "-o", place / "run.dat", "--", interpreter, "-c", "x = [bytes(700) for i in range(10)]"], place, {"PYTHONMALLOC": "malloc"})
-    shutil.copy("/bin/true", place / "other")
-    os.replace(place / "other", interpreter)
-    absent, unwritten, full = (f"executables and debug files were sent to '{{to}}': 1 of {{n}} not there any more, or not as the program loaded it, as '{interpreter}'",
-                               "not written by the receiver", "without room at the receiver")
-    most = 1 << 20
-    for folder, extra, expected in (("cut", (), unwritten), ("small", ("--max-sender-bytes", most), full)):
-        with Receiver(place / folder, key, extra=("--fetch-objects", *extra)) as receiver:
-            if not extra:  # libc is longer than a file may be
-                resource.prlimit(receiver.process.pid, resource.RLIMIT_FSIZE, (most, most))
-            said = subprocess.run([str(word) for word in (TOOLS.record, "--send", place / "run.dat", "--to", receiver.to(), *key)], capture_output=True, text=True,
-                                  check=True, timeout=PATIENCE).stderr
-            receiver.end()
-            check_sent(said)
-            n = re.search(r"\d+ of (\d+) not there", said)
-            if not n or absent.format(to=receiver.to(), n=n[1]) not in said or expected not in said or "cannot send to" in said:
-                raise Failure(f"{folder}: it says {said}")
-            if "that did not come from me at" not in receiver.said or expected not in receiver.said or "not as the program loaded it" not in receiver.said:
-                raise Failure(f"{folder}: mtrace-gather says {receiver.said}")
-            if [path.read_bytes() for path in received(place / folder)] != [(place / "run.dat").read_bytes()]:
-                raise Failure(f"{folder}: the log did not come")
-            if any(path.stat().st_size > most or ".part" in path.name for path in objects_in(place / folder)):
-                raise Failure(f"{folder}: there are {objects_in(place / folder)}, {said}, {receiver.said}")
-
-
 def named(place, _rounds):
     """A log has the name of its program, and nothing of what that was called with."""
     key = make_key(place / "key")
@@ -949,7 +830,7 @@ def other_user(place, _rounds):
 
 
 CASES = {case.__name__: case for case in (equal, follow, changed, sender_killed, receiver_killed, cut, recorder_killed, family, certificates,
-                                         strangers, limits, discover, broadcast, no_local, no_local_kept, no_holes, max_local, fetch, fetch_given_back, fetch_cut, fetch_lacking, named, slow_peer, flood, full_disk, other_user)}
+                                         strangers, limits, discover, broadcast, no_local, no_local_kept, no_holes, max_local, named, slow_peer, flood, full_disk, other_user)}
 
 
 def main():

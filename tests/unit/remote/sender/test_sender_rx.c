@@ -48,19 +48,6 @@ int sender_tx_send_begin(struct sender *sender, enum wire_kind kind, uint32_t nu
     return -1;
 }
 
-bool sent_objects_got_further(struct sent_objects *objects)
-{
-    (void)objects;
-    return false;
-}
-
-bool sent_objects_take(struct sent_objects *objects, uint32_t number, uint64_t wish,
-                       bool *ret_is_cut)
-{
-    (void)objects, (void)number, (void)wish, (void)ret_is_cut;
-    return false;
-}
-
 bool hole_punching_take(struct sent_log *log, uint64_t synced)
 {
     (void)log, (void)synced;
