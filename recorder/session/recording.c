@@ -330,8 +330,7 @@ static uint64_t touched_bytes(const struct live_log *log)
 void recording_step_commands(struct recording *recording)
 {
     if (collector_commands_are_any(&recording->commands))
-        collector_commands_step(&recording->commands, &recording->live,
-                                recording_process(recording));
+        collector_commands_step(&recording->commands, &recording->live, recording->pid);
 }
 
 static void take_samples(struct recording *recording, uint64_t now_ns)
@@ -388,29 +387,11 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
     return code;
 }
 
-static void seek_elsewhere(struct recording *recording)
-{
-    const struct log_file *header = &recording->live.seen;
-
-    recording->has_sought = true;
-    if (writer_liveness_find_pid(header, &recording->outer_pid) != WRITER_LIVENESS_ALIVE
-        || !writer_liveness_maps(recording->outer_pid, recording->live.fd, NULL))
-        recording->outer_pid = 0;
-}
-
-pid_t recording_process(struct recording *recording)
-{
-    if (recording->pid == 0 && !recording->has_sought)
-        seek_elsewhere(recording);
-    return recording->pid ? recording->pid : recording->outer_pid;
-}
-
 static bool is_unmapped(struct recording *recording)
 {
     bool is_known;
 
-    return !writer_liveness_maps(recording_process(recording), recording->live.fd, &is_known)
-           && is_known;
+    return !writer_liveness_maps(recording->pid, recording->live.fd, &is_known) && is_known;
 }
 
 static bool has_said(const struct recording *recording, enum log_end end)

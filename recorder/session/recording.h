@@ -74,8 +74,6 @@ struct recording {
     struct collector_commands commands;
     const struct report_service_programs *programs;
     pid_t pid;             /* 0: in another PID namespace, where its number means nothing here */
-    pid_t outer_pid;       /* of a process in a nested PID namespace, its PID here; 0: unknown */
-    bool has_sought;       /* outer_pid was looked up */
     bool has_own_follower; /* a follower that the program does not query reads the log */
     bool is_aggregate;     /* of a bounded run, whose follower reporter uses */
     bool is_adopted;       /* the process created the log: a fork child or an exec successor */
@@ -108,10 +106,6 @@ bool recording_is_replaced(struct recording *recording);
 
 /* The process was detached and runs on unrecorded. */
 bool recording_is_left(struct recording *recording);
-
-/* The process's PID here; 0: it is in another PID namespace and cannot be found, or had unmapped
- * its log when it was first looked up. */
-pid_t recording_process(struct recording *recording);
 
 /* Gives waiting control commands to the process. */
 void recording_step_commands(struct recording *recording);
