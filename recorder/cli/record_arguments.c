@@ -44,7 +44,7 @@ static const struct argp_option sending_table[] = {
      0},
     {"insecure", KEY_INSECURE, NULL, 0, "Or not at all, within this machine", 0},
     {"no-local", KEY_NO_LOCAL, NULL, 0,
-     "Give back the space of what the other side has on its disk, and remove the log here when that is all of it",
+     "Remove what the other side has on its disk, and the log here when that is all of it",
      0},
     {"max-local", KEY_MAX_LOCAL, "SIZE", 0,
      "With --no-local: how much of a log may be here; then events are dropped, and counted [any]",

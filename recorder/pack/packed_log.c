@@ -2,7 +2,7 @@
 #include "recorder/pack/packed_log.h"
 
 #include "lib/base/file_io.h"
-#include "lib/logfile/log_header.h"
+#include "lib/logfile/log_rotation.h"
 #include "lib/process/writer_liveness.h"
 
 #include <errno.h>
@@ -12,6 +12,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum {
+    ROTATED_BYTES = 2 << 20 /* a rotated file is complete from this size on */
+};
 
 /* A log, or the start of one: an empty file, or a part of the header. */
 static bool is_ours(const char *path)
@@ -90,13 +94,13 @@ int packed_log_create(const char *path, bool force, struct packed_log *ret_log, 
     return 0;
 }
 
-static int write_at(struct packed_log *log, const void *bytes, size_t n_bytes, int64_t offset,
-                    struct error *err)
+static int write_at(struct packed_log *log, int fd, const void *bytes, size_t n_bytes,
+                    int64_t offset, struct error *err)
 {
     int failure;
 
     lock(log);
-    failure = file_io_write(log->fd, bytes, n_bytes, (uint64_t)offset, NULL);
+    failure = file_io_write(fd, bytes, n_bytes, (uint64_t)offset, NULL);
     log->is_failing = failure != 0;
     return failure ? error_set_errno(err, failure, "cannot write '%s'", log->path) : 0;
 }
@@ -111,24 +115,82 @@ int packed_log_write_header(struct packed_log *log, const struct log_file *file,
     uint32_t flags = file->flags | log->added_flags;
     memcpy(page + offsetof(struct log_file, flags), &flags, sizeof(flags));
     memcpy(page, LOG_MAGIC, sizeof(file->magic));
-    return write_at(log, page, sizeof(page), 0, err);
+    int code = write_at(log, log->fd, page, sizeof(page), 0, err);
+    return code || !log->rotates ? code
+                                 : write_at(log, log->fd, LOG_ROTATED_MAGIC,
+                                            sizeof(LOG_ROTATED_MAGIC) - 1, sizeof(page), err);
 }
 
-/* Punched-out parts do not use disk space. */
-static bool is_full(const struct packed_log *log, size_t n_bytes)
+/* mtrace-send removes rotated files, so there may be less than known. */
+static bool is_full(struct packed_log *log, size_t n_bytes)
 {
-    struct stat status;
-
-    return log->max_bytes && fstat(log->fd, &status) == 0
-           && (uint64_t)status.st_blocks * 512 + n_bytes > log->max_bytes;
+    if (!log->max_bytes || log->there_bytes + n_bytes <= log->max_bytes)
+        return false;
+    log->there_bytes = log_rotation_run_bytes(log->path);
+    return log->there_bytes + n_bytes > log->max_bytes;
 }
 
-int packed_log_skip(struct packed_log *log, uint64_t until, struct error *err)
+static int open_rotated(const struct packed_log *log, uint32_t number, int flags, struct error *err)
 {
-    int failure = punched_hole_mark(log->fd, until);
+    char *name = log_rotation_name(log->path, number);
+    int fd = name ? open(name, O_RDWR | O_CLOEXEC | flags, 0600) : -1;
 
-    log->end_offset = (int64_t)until;
-    return failure ? error_set_errno(err, failure, "cannot write '%s'", log->path) : 0;
+    if (fd < 0)
+        (void)error_set_errno(err, errno, "cannot open '%s'", name ? name : log->path);
+    free(name);
+    return fd;
+}
+
+static int begin_rotated(struct packed_log *log, struct error *err)
+{
+    uint8_t page[LOG_FILE_HEADER_BYTES];
+    struct log_file file;
+    int fd;
+    int code;
+
+    if (pread(log->fd, page, sizeof(page), 0) != sizeof(page))
+        return error_set_errno(err, EIO, "cannot read '%s'", log->path);
+    memcpy(&file, page, sizeof(file));
+    file.flags |= LOG_FLAG_RING;
+    memcpy(page, &file, sizeof(file));
+    memcpy(page + LOG_ROTATED_BEGIN_AT, &log->end_offset, sizeof(log->end_offset));
+    /* a file without a header is left of a failed write */
+    fd = open_rotated(log, log->n_rotated + 1, O_CREAT | O_TRUNC | O_NOFOLLOW, err);
+    if (fd < 0)
+        return ERROR_IO;
+    code = write_at(log, fd, page, sizeof(page), 0, err);
+    if (code) {
+        close(fd);
+        return code;
+    }
+    if (log->n_rotated)
+        close(log->rotated_fd);
+    log->rotated_fd = fd;
+    log->rotated_begin = log->end_offset;
+    log->n_rotated++;
+    log->there_bytes += sizeof(page);
+    return 0;
+}
+
+int packed_log_resume(const char *path, uint32_t n_rotated, int64_t begin, int64_t end,
+                      struct packed_log *ret_log, struct error *err)
+{
+    struct packed_log log = {.path = strdup(path),
+                             .end_offset = end,
+                             .fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW),
+                             .rotates = true,
+                             .n_rotated = n_rotated,
+                             .rotated_begin = begin};
+    int code = 0;
+
+    if (!log.path || log.fd < 0)
+        code = error_set_errno(err, errno, "cannot open '%s'", path);
+    if (code == 0 && n_rotated && (log.rotated_fd = open_rotated(&log, n_rotated, 0, err)) < 0) {
+        log.n_rotated = 0;
+        code = ERROR_IO;
+    }
+    *ret_log = log;
+    return code;
 }
 
 int packed_log_append(struct packed_log *log, const void *frame, size_t n_bytes, struct error *err)
@@ -140,28 +202,42 @@ int packed_log_append(struct packed_log *log, const void *frame, size_t n_bytes,
         return error_set(err, ERROR_IO,
                          "'%s' has as much that was not sent as it may have (--max-local)",
                          log->path);
-    code = write_at(log, frame, n_bytes, log->end_offset, err);
-
-    if (code == 0)
+    if (!log->rotates) {
+        code = write_at(log, log->fd, frame, n_bytes, log->end_offset, err);
+    } else {
+        code = log->n_rotated && log->end_offset - log->rotated_begin < ROTATED_BYTES
+                   ? 0
+                   : begin_rotated(log, err);
+        if (code == 0)
+            code = write_at(log, log->rotated_fd, frame, n_bytes,
+                            log->end_offset - log->rotated_begin + LOG_FILE_HEADER_BYTES, err);
+    }
+    if (code == 0) {
         log->end_offset += (int64_t)n_bytes;
+        log->there_bytes += n_bytes;
+    }
     return code;
 }
 
 /* Truncates a partial frame. A file without a header becomes empty: one of zeros would not be
  * recognized as a log. */
-static void cut(const struct packed_log *log)
+static void cut(int fd, int64_t end)
 {
     struct stat status;
 
-    if (fstat(log->fd, &status) == 0 && status.st_size > log->end_offset)
-        (void)!ftruncate(log->fd, log->end_offset);
+    if (fstat(fd, &status) == 0 && status.st_size > end)
+        (void)!ftruncate(fd, end);
 }
 
 void packed_log_close(struct packed_log *log)
 {
     if (log->fd >= 0) {
         if (log->is_failing)
-            cut(log);
+            cut(log->n_rotated ? log->rotated_fd : log->fd,
+                log->end_offset - log->rotated_begin
+                    + (log->n_rotated ? LOG_FILE_HEADER_BYTES : 0));
+        if (log->n_rotated)
+            close(log->rotated_fd);
         close(log->fd);
     }
     free(log->path);
@@ -185,5 +261,7 @@ int packed_log_rename(struct packed_log *log, const char *path, struct error *er
 
 void packed_log_remove(const struct packed_log *log)
 {
+    if (log->rotates)
+        log_rotation_remove(log->path);
     unlink(log->path);
 }

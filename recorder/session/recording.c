@@ -127,6 +127,7 @@ static int make_files(struct recording *recording, const char *path, bool force,
 
     if (code == 0) {
         recording->packed.added_flags = recording->is_aggregate ? LOG_FLAG_RING : 0;
+        recording->packed.rotates = recording->rotates;
         if (force)
             unlink(live_path);
         code = live_log_create(live_path, random_run_id(), pool_segments(), &recording->live, err);
@@ -169,7 +170,7 @@ static int create_files(struct recording *recording, const char *path, bool forc
     char *live_path = log_name_live(path);
     int code = live_path ? 0 : error_set(err, ERROR_NOMEM, "not enough memory");
 
-    if (code == 0 && recording->is_aggregate)
+    if (code == 0 && (recording->is_aggregate || recording->rotates))
         code = rotated_log_check(path, err);
     if (code == 0 && force) {
         code = replace_files(recording, path, live_path, err);
@@ -212,6 +213,7 @@ int recording_create(const char *path, pid_t pid, const struct recording_setting
     if (!recording)
         return error_set(err, ERROR_NOMEM, "not enough memory");
     recording->is_aggregate = settings->run_follower != NULL;
+    recording->rotates = settings->rotates;
     code = create_files(recording, path, settings->force, err);
     if (code == 0) {
         code = prepare_packing(recording, settings, err);
@@ -241,14 +243,16 @@ int recording_adopt(const char *live_path, const char *path,
     if (!recording)
         return error_set(err, ERROR_NOMEM, "not enough memory");
     recording->is_aggregate = settings->run_follower != NULL;
+    recording->rotates = settings->rotates;
     code = live_log_open(live_path, true, &recording->live, err);
     live_log_limit(&recording->live, settings->max_live_bytes);
-    if (code == 0 && recording->is_aggregate)
+    if (code == 0 && (recording->is_aggregate || recording->rotates))
         code = rotated_log_check(path, err);
     if (code == 0)
         code = packed_log_create(path, settings->force, &recording->packed, err);
-    if (code == 0 && recording->is_aggregate) {
-        recording->packed.added_flags = LOG_FLAG_RING;
+    if (code == 0) {
+        recording->packed.added_flags = recording->is_aggregate ? LOG_FLAG_RING : 0;
+        recording->packed.rotates = recording->rotates;
         log_rotation_remove(path); /* of an old log */
     }
     if (code == 0)

@@ -36,6 +36,7 @@ struct recording_settings {
     struct process_tree *family;           /* is informed of all logs; NULL: none */
     struct follower_process *run_follower; /* of a bounded run (rotated_log.h); NULL: not bounded */
     uint64_t max_packed_bytes;             /* on the disk while the process runs; 0: any */
+    bool rotates;                          /* the log, into files that mtrace-send removes */
     uint64_t max_live_bytes;               /* anything beyond this in a live log is ignored */
     const struct report_service_programs *programs; /* for requests */
 };
@@ -76,6 +77,7 @@ struct recording {
     pid_t pid;             /* 0: in another PID namespace, where its number means nothing here */
     bool has_own_follower; /* a follower that the program does not query reads the log */
     bool is_aggregate;     /* of a bounded run, whose follower reporter uses */
+    bool rotates;          /* --no-local */
     bool is_adopted;       /* the process created the log: a fork child or an exec successor */
     struct memory_sampler samples; /* last, so that a short program leaves its pages untouched */
 };

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int answer(struct receiver_session *intake, enum wire_kind kind, uint32_t number,
                   uint64_t offset, const void *payload, uint32_t n_bytes, struct error *err)
@@ -52,11 +53,18 @@ static int greet(struct receiver_session *intake, const struct wire_head *head, 
     return answer(intake, WIRE_HELLO, 0, 0, &hello, sizeof(hello), err);
 }
 
+static ssize_t read_log(void *context, void *bytes, size_t n_bytes, uint64_t offset)
+{
+    const struct store_log *log = context;
+
+    return pread(log->fd, bytes, n_bytes, (off_t)offset);
+}
+
 static int emit_what_there_is(struct receiver_session *intake, struct receiver_session_log *place,
                               struct error *err)
 {
     uint64_t hash;
-    int code = wire_hash(place->log->fd, place->log->size_bytes, &hash, err);
+    int code = wire_hash(read_log, place->log, place->log->size_bytes, &hash, err);
 
     place->acked_bytes = place->log->size_bytes;
     if (code)

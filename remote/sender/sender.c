@@ -4,7 +4,7 @@
 #include "lib/base/monotonic.h"
 #include "lib/base/units.h"
 #include "lib/logfile/log_name.h"
-#include "remote/sender/hole_punching.h"
+#include "lib/logfile/log_rotation.h"
 #include "remote/sender/sender_process.h"
 #include "remote/sender/sender_rx.h"
 #include "remote/sender/sender_state.h"
@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- the final message ----------------------------------------------------------------------- */
@@ -43,6 +44,18 @@ static void report_what_is_live(const struct sender *sender)
             log, log, log);
 }
 
+/* False: the file is not the one that was sent, or its recorder has not finished it. */
+static bool remove_log(const struct sent_log *log)
+{
+    struct stat status;
+
+    if (!log->tail.has_trailer || lstat(log->path, &status) != 0
+        || status.st_dev != log->tail.device || status.st_ino != log->tail.inode)
+        return false;
+    log_rotation_remove(log->path);
+    return unlink(log->path) == 0;
+}
+
 /* Used if all logs were sent. */
 static const char *what_became_of_them(const struct sender *sender)
 {
@@ -52,7 +65,7 @@ static const char *what_became_of_them(const struct sender *sender)
         return "";
     for (size_t i = 0; i < sender->logs.n; i++) {
         const struct sent_log *log = sender->logs.logs[i];
-        n_kept += log->state == SENT_STATE_SENT && !hole_punching_remove(log);
+        n_kept += log->state == SENT_STATE_SENT && !remove_log(log);
     }
     return n_kept ? "; kept here is what its recorder did not finish (--no-local)"
                   : "; removed here (--no-local)";

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "remote/sender/sender_rx.h"
 
-#include "remote/sender/hole_punching.h"
 #include "remote/sender/sender_state.h"
 #include "remote/sender/sender_tx.h"
 
@@ -31,15 +30,19 @@ static void note_acked(struct sender *sender, struct sent_log *log, uint64_t ack
     note_progress(sender);
 }
 
-/* A receiver that continues a log whose beginning was punched out here must have all of that. */
+/* A receiver that continues a log whose beginning was removed here must have all of that. */
 static int stick(struct sender *sender, struct sent_log *log)
 {
     log->state = SENT_STATE_STUCK;
-    (void)snprintf(
-        sender->why, sizeof(sender->why),
-        "the receiver does not have what it acknowledged of '%s' and was given back here",
-        log->path);
+    (void)snprintf(sender->why, sizeof(sender->why),
+                   "the receiver does not have what it acknowledged of '%s' and was removed here",
+                   log->path);
     return 0;
+}
+
+static ssize_t read_tail(void *context, void *bytes, size_t n_bytes, uint64_t offset)
+{
+    return log_tail_read(context, bytes, n_bytes, offset);
 }
 
 static int take_have(struct sender *sender, uint32_t number, struct sent_log *log,
@@ -51,9 +54,10 @@ static int take_have(struct sender *sender, uint32_t number, struct sent_log *lo
     memcpy(&theirs, payload, sizeof(theirs));
     if (head->offset < LOG_FILE_HEADER_BYTES)
         return error_set(err, ERROR_FORMAT, "the receiver has less than nothing of a log");
-    if (head->offset > log->tail.end || wire_hash(log->tail.fd, head->offset, &ours, NULL) != 0
-        || ours != theirs || head->offset < log->tail.punched_hole) {
-        if (log->tail.punched_hole)
+    if (head->offset > log->tail.end
+        || wire_hash(read_tail, &log->tail, head->offset, &ours, NULL) != 0 || ours != theirs
+        || head->offset < log->tail.begin) {
+        if (log->tail.begin > LOG_FILE_HEADER_BYTES)
             return stick(sender, log);
         return sender_tx_send_begin(sender, WIRE_AGAIN, number, log, err);
     }
@@ -64,18 +68,11 @@ static int take_have(struct sender *sender, uint32_t number, struct sent_log *lo
     return 0;
 }
 
-static int take_synced(struct sender *sender, struct sent_log *log, uint64_t synced,
-                       struct error *err)
+static int take_synced(struct sent_log *log, uint64_t synced, struct error *err)
 {
     if (log->asked_sync == 0)
         return error_set(err, ERROR_FORMAT, "the receiver sends a reply without a request");
-    if (!sender->has_no_holes && !hole_punching_take(log, synced)) {
-        sender->has_no_holes = true;
-        (void)fprintf(stderr,
-                      "mtrace-record: the file system of '%s' gives no space back while a log "
-                      "grows: --no-local removes it at the end alone\n",
-                      log->path);
-    }
+    log_tail_remove(&log->tail, synced);
     return 0;
 }
 
@@ -101,7 +98,7 @@ static int take_one(struct sender *sender, const struct wire_head *head, const v
         return error_set(err, ERROR_FORMAT, "the receiver has what was not sent");
     note_acked(sender, log, head->offset);
     if (head->kind == WIRE_SYNCED)
-        return take_synced(sender, log, head->offset, err);
+        return take_synced(log, head->offset, err);
     if (head->kind == WIRE_DONE && log->state == SENT_STATE_ENDING) {
         log->state = SENT_STATE_SENT;
         note_progress(sender);

@@ -43,7 +43,6 @@ struct sender {
     bool is_over;     /* no process writes the logs any more */
     bool is_finished; /* and all files are complete */
     bool has_complained;
-    bool has_no_holes; /* the logs' file system does not support them */
     uint64_t now_ns, over_ns, retry_ns, pause_ns, look_due_ns, find_due_ns;
     uint64_t received_ns, asked_ns; /* asked_ns: 0, or since when an answer is overdue */
     uint64_t put_ns;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "remote/sender/sender_tx.h"
 
-#include "remote/sender/hole_punching.h"
 #include "remote/sender/sender_state.h"
 
 #include <errno.h>
@@ -46,7 +45,7 @@ static int begin(struct sender *sender, uint32_t number, struct sent_log *log, s
         log->state = sender->is_over ? SENT_STATE_NO_LOG : SENT_STATE_WAITING;
         return 0;
     }
-    if (!*log->tail.program && !log->tail.punched_hole && !sender->is_over
+    if (!*log->tail.program && log->tail.begin == LOG_FILE_HEADER_BYTES && !sender->is_over
         && log->tail.end < MAX_PROGRAM_WAIT)
         return 0;
     return sender_tx_send_begin(sender, WIRE_BEGIN, number, log, err);
@@ -72,8 +71,8 @@ static int send_bytes(struct sender *sender, uint32_t number, struct sent_log *l
     while (code == 0 && log->sent_bytes < log->tail.end
            && channel_waits(&sender->channel) < WAITING_BYTES) {
         uint64_t left = log->tail.end - log->sent_bytes;
-        ssize_t n = pread(log->tail.fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes),
-                          (off_t)log->sent_bytes);
+        ssize_t n = log_tail_read(&log->tail, bytes, left < sizeof(bytes) ? left : sizeof(bytes),
+                                  log->sent_bytes);
         if (n <= 0)
             return error_set_errno(err, n ? errno : EIO, "cannot read '%s'", log->path);
         code = sender_tx_send(sender, WIRE_DATA, number, log->sent_bytes, bytes, (size_t)n, err);
@@ -84,14 +83,21 @@ static int send_bytes(struct sender *sender, uint32_t number, struct sent_log *l
     return code;
 }
 
+/* The receiver's answer allows to remove a rotated file. */
+static bool is_sync_due(const struct sent_log *log)
+{
+    uint64_t wanted = log_tail_removable_at(&log->tail);
+
+    return log->acked_bytes >= wanted && log->asked_sync < wanted;
+}
+
 static int send_log(struct sender *sender, uint32_t number, struct sent_log *log, struct error *err)
 {
     int code = send_bytes(sender, number, log, err);
 
     if (code == 0)
         code = send_header(sender, number, log, err);
-    if (code == 0 && sender->settings->gives_back && !sender->has_no_holes
-        && hole_punching_is_due(log)) {
+    if (code == 0 && sender->settings->gives_back && is_sync_due(log)) {
         log->asked_sync = log->acked_bytes;
         code = sender_tx_send(sender, WIRE_SYNC, number, 0, NULL, 0, err);
     }

@@ -32,7 +32,7 @@ enum sent_state {
     SENT_STATE_FLOWING,
     SENT_STATE_ENDING, /* until DONE comes */
     SENT_STATE_SENT,
-    SENT_STATE_STUCK,  /* the receiver lost data that was punched out here */
+    SENT_STATE_STUCK,  /* the receiver lost data that was removed here */
     SENT_STATE_NO_LOG, /* nothing can be sent */
 };
 

@@ -91,12 +91,14 @@ int wire_check_hello(const struct wire_head *head, const void *payload, struct e
     return 0;
 }
 
-int wire_hash(int fd, uint64_t end, uint64_t *ret_hash, struct error *err)
+int wire_hash(ssize_t (*read)(void *context, void *bytes, size_t n_bytes, uint64_t offset),
+              void *context, uint64_t end, uint64_t *ret_hash, struct error *err)
 {
     uint64_t begin = LOG_FILE_HEADER_BYTES;
     uint8_t *bytes;
     size_t n_bytes;
-    ssize_t n;
+    size_t n_read = 0;
+    ssize_t n = 1;
 
     if (end > begin + WIRE_HASHED_BYTES)
         begin = end - WIRE_HASHED_BYTES;
@@ -104,8 +106,11 @@ int wire_hash(int fd, uint64_t end, uint64_t *ret_hash, struct error *err)
     bytes = malloc(WIRE_HASHED_BYTES);
     if (!bytes)
         return error_set(err, ERROR_NOMEM, "not enough memory");
-    n = n_bytes ? pread(fd, bytes, n_bytes, (off_t)begin) : 0;
-    *ret_hash = n == (ssize_t)n_bytes ? XXH64(bytes, n_bytes, end) : 0;
+    while (n_read < n_bytes && n > 0) {
+        n = read(context, bytes + n_read, n_bytes - n_read, begin + n_read);
+        n_read += n > 0 ? (size_t)n : 0;
+    }
+    *ret_hash = n_read == n_bytes ? XXH64(bytes, n_bytes, end) : 0;
     free(bytes);
-    return n == (ssize_t)n_bytes ? 0 : error_set_errno(err, n < 0 ? errno : EIO, "cannot read it");
+    return n_read == n_bytes ? 0 : error_set_errno(err, n < 0 ? errno : EIO, "cannot read it");
 }

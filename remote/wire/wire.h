@@ -25,6 +25,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct error;
 
@@ -93,7 +94,9 @@ int wire_reader_next(struct wire_reader *reader, struct wire_head *ret_head,
 int wire_check_hello(const struct wire_head *head, const void *payload, struct error *err);
 void wire_make_hello(struct wire_hello *ret_hello);
 
-/* Hashes the last WIRE_HASHED_BYTES of the file before `end`, without the header page. */
-int wire_hash(int fd, uint64_t end, uint64_t *ret_hash, struct error *err);
+/* Hashes the last WIRE_HASHED_BYTES of a log before `end`, without the header page. read: like
+ * pread. */
+int wire_hash(ssize_t (*read)(void *context, void *bytes, size_t n_bytes, uint64_t offset),
+              void *context, uint64_t end, uint64_t *ret_hash, struct error *err);
 
 #endif
