@@ -94,13 +94,13 @@ int packed_log_create(const char *path, bool force, struct packed_log *ret_log, 
     return 0;
 }
 
-static int write_at(struct packed_log *log, int fd, const void *bytes, size_t n_bytes,
-                    int64_t offset, struct error *err)
+static int write_at(struct packed_log *log, const void *bytes, size_t n_bytes, int64_t offset,
+                    struct error *err)
 {
     int failure;
 
     lock(log);
-    failure = file_io_write(fd, bytes, n_bytes, (uint64_t)offset, NULL);
+    failure = file_io_write(log->fd, bytes, n_bytes, (uint64_t)offset, NULL);
     log->is_failing = failure != 0;
     return failure ? error_set_errno(err, failure, "cannot write '%s'", log->path) : 0;
 }
@@ -115,10 +115,10 @@ int packed_log_write_header(struct packed_log *log, const struct log_file *file,
     uint32_t flags = file->flags | log->added_flags;
     memcpy(page + offsetof(struct log_file, flags), &flags, sizeof(flags));
     memcpy(page, LOG_MAGIC, sizeof(file->magic));
-    int code = write_at(log, log->fd, page, sizeof(page), 0, err);
-    return code || !log->rotates ? code
-                                 : write_at(log, log->fd, LOG_ROTATED_MAGIC,
-                                            sizeof(LOG_ROTATED_MAGIC) - 1, sizeof(page), err);
+    int code = write_at(log, page, sizeof(page), 0, err);
+    return code || !log->rotates
+               ? code
+               : write_at(log, LOG_ROTATED_MAGIC, sizeof(LOG_ROTATED_MAGIC) - 1, sizeof(page), err);
 }
 
 /* mtrace-send removes rotated files, so there may be less than known. */
@@ -130,67 +130,65 @@ static bool is_full(struct packed_log *log, size_t n_bytes)
     return log->there_bytes + n_bytes > log->max_bytes;
 }
 
-static int open_rotated(const struct packed_log *log, uint32_t number, int flags, struct error *err)
-{
-    char *name = log_rotation_name(log->path, number);
-    int fd = name ? open(name, O_RDWR | O_CLOEXEC | flags, 0600) : -1;
-
-    if (fd < 0)
-        (void)error_set_errno(err, errno, "cannot open '%s'", name ? name : log->path);
-    free(name);
-    return fd;
-}
-
 static int begin_rotated(struct packed_log *log, struct error *err)
 {
-    uint8_t page[LOG_FILE_HEADER_BYTES];
+    char *name = log_rotation_name(log->path, log->n_rotated + 1);
+    struct packed_log *next = calloc(1, sizeof(*next));
     struct log_file file;
-    int fd;
-    int code;
+    int code = name && next ? packed_log_create(name, true, next, err)
+                            : error_set(err, ERROR_NOMEM, "not enough memory");
 
-    if (pread(log->fd, page, sizeof(page), 0) != sizeof(page))
-        return error_set_errno(err, EIO, "cannot read '%s'", log->path);
-    memcpy(&file, page, sizeof(file));
-    file.flags |= LOG_FLAG_RING;
-    memcpy(page, &file, sizeof(file));
-    memcpy(page + LOG_ROTATED_BEGIN_AT, &log->end_offset, sizeof(log->end_offset));
-    /* a file without a header is left of a failed write */
-    fd = open_rotated(log, log->n_rotated + 1, O_CREAT | O_TRUNC | O_NOFOLLOW, err);
-    if (fd < 0)
-        return ERROR_IO;
-    code = write_at(log, fd, page, sizeof(page), 0, err);
+    free(name);
+    if (code == 0) {
+        next->added_flags = LOG_FLAG_RING;
+        code = pread(log->fd, &file, sizeof(file), 0) == sizeof(file)
+                   ? packed_log_write_header(next, &file, err)
+                   : error_set_errno(err, EIO, "cannot read '%s'", log->path);
+        code = code ? code
+                    : write_at(next, &log->end_offset, sizeof(log->end_offset),
+                               LOG_ROTATED_BEGIN_AT, err);
+        if (code) {
+            packed_log_remove(next);
+            packed_log_close(next);
+        }
+    }
     if (code) {
-        close(fd);
+        free(next);
         return code;
     }
-    if (log->n_rotated)
-        close(log->rotated_fd);
-    log->rotated_fd = fd;
-    log->rotated_begin = log->end_offset;
+    if (log->rotated)
+        packed_log_close(log->rotated);
+    free(log->rotated);
+    log->rotated = next;
     log->n_rotated++;
-    log->there_bytes += sizeof(page);
+    log->there_bytes += LOG_FILE_HEADER_BYTES;
     return 0;
+}
+
+static int open_existing(char *path, int64_t end, struct packed_log *ret_log, struct error *err)
+{
+    *ret_log = (struct packed_log){
+        .path = path,
+        .end_offset = end,
+        .fd = path ? open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW) : -1,
+    };
+    return ret_log->fd >= 0 ? 0 : error_set_errno(err, errno, "cannot open '%s'", path ? path : "");
 }
 
 int packed_log_resume(const char *path, uint32_t n_rotated, int64_t begin, int64_t end,
                       struct packed_log *ret_log, struct error *err)
 {
-    struct packed_log log = {.path = strdup(path),
-                             .end_offset = end,
-                             .fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW),
-                             .rotates = true,
-                             .n_rotated = n_rotated,
-                             .rotated_begin = begin};
-    int code = 0;
+    int code = open_existing(strdup(path), end, ret_log, err);
 
-    if (!log.path || log.fd < 0)
-        code = error_set_errno(err, errno, "cannot open '%s'", path);
-    if (code == 0 && n_rotated && (log.rotated_fd = open_rotated(&log, n_rotated, 0, err)) < 0) {
-        log.n_rotated = 0;
-        code = ERROR_IO;
-    }
-    *ret_log = log;
-    return code;
+    ret_log->rotates = true;
+    ret_log->n_rotated = n_rotated;
+    if (code || n_rotated == 0)
+        return code;
+    ret_log->rotated = calloc(1, sizeof(*ret_log->rotated));
+    if (!ret_log->rotated)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    return open_existing(log_rotation_name(path, n_rotated), end - begin + LOG_FILE_HEADER_BYTES,
+                         ret_log->rotated, err);
 }
 
 int packed_log_append(struct packed_log *log, const void *frame, size_t n_bytes, struct error *err)
@@ -203,14 +201,11 @@ int packed_log_append(struct packed_log *log, const void *frame, size_t n_bytes,
                          "'%s' has as much that was not sent as it may have (--max-local)",
                          log->path);
     if (!log->rotates) {
-        code = write_at(log, log->fd, frame, n_bytes, log->end_offset, err);
+        code = write_at(log, frame, n_bytes, log->end_offset, err);
     } else {
-        code = log->n_rotated && log->end_offset - log->rotated_begin < ROTATED_BYTES
-                   ? 0
-                   : begin_rotated(log, err);
-        if (code == 0)
-            code = write_at(log, log->rotated_fd, frame, n_bytes,
-                            log->end_offset - log->rotated_begin + LOG_FILE_HEADER_BYTES, err);
+        code =
+            log->rotated && log->rotated->end_offset < ROTATED_BYTES ? 0 : begin_rotated(log, err);
+        code = code ? code : packed_log_append(log->rotated, frame, n_bytes, err);
     }
     if (code == 0) {
         log->end_offset += (int64_t)n_bytes;
@@ -221,25 +216,24 @@ int packed_log_append(struct packed_log *log, const void *frame, size_t n_bytes,
 
 /* Truncates a partial frame. A file without a header becomes empty: one of zeros would not be
  * recognized as a log. */
-static void cut(int fd, int64_t end)
+static void cut(const struct packed_log *log)
 {
     struct stat status;
 
-    if (fstat(fd, &status) == 0 && status.st_size > end)
-        (void)!ftruncate(fd, end);
+    if (fstat(log->fd, &status) == 0 && status.st_size > log->end_offset)
+        (void)!ftruncate(log->fd, log->end_offset);
 }
 
 void packed_log_close(struct packed_log *log)
 {
     if (log->fd >= 0) {
         if (log->is_failing)
-            cut(log->n_rotated ? log->rotated_fd : log->fd,
-                log->end_offset - log->rotated_begin
-                    + (log->n_rotated ? LOG_FILE_HEADER_BYTES : 0));
-        if (log->n_rotated)
-            close(log->rotated_fd);
+            cut(log);
         close(log->fd);
     }
+    if (log->rotated)
+        packed_log_close(log->rotated);
+    free(log->rotated);
     free(log->path);
     *log = (struct packed_log){.fd = -1};
 }

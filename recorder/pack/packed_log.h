@@ -39,10 +39,9 @@ struct packed_log {
     uint32_t added_flags; /* LOG_FLAG_* for its header */
     uint64_t max_bytes;   /* on the disk; 0: no limit */
     bool rotates;
-    uint32_t n_rotated;    /* number of the current rotated file; 0: none yet */
-    int rotated_fd;        /* of that file */
-    int64_t rotated_begin; /* offset of its first frame */
-    uint64_t there_bytes;  /* of the rotated files, at most */
+    uint32_t n_rotated;         /* number of the current rotated file; 0: none yet */
+    struct packed_log *rotated; /* that file; owned */
+    uint64_t there_bytes;       /* of the rotated files, at most */
 };
 
 /* The file has a header or is not ours. False: it was only created; a log without space for its
