@@ -632,7 +632,7 @@ def check_whole(place, rounds, name):
     told = subprocess.run([TOOLS.importer, "--force", str(files[0]), str(place / name)], capture_output=True, text=True, env=harness.environment(),
                           timeout=PATIENCE)
     n = harness.Database(place / name).value("SELECT count(*) FROM allocations WHERE size_bytes BETWEEN 633 AND 2632") if told.returncode == 0 else 0
-    if len(files) != 1 or not 0 <= n - rounds * 2000 < 2000 or any(word in told.stderr for word in ("damage", "no end", "dropped")):
+    if len(files) != 1 or not 2000 <= n / rounds < 2050 or any(word in told.stderr for word in ("damage", "no end", "dropped")):
         raise Failure(f"{len(files)} logs, {n} blocks of {rounds} rounds: {told.stderr}")
 
 
