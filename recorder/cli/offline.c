@@ -142,20 +142,26 @@ static int check_not_growing(const struct source *source, bool is_forced, struct
 static int open_newest_rotated(struct source *source, struct error *err)
 {
     struct log_rotation rotation;
-    char *name;
-    int code = 0;
+    char *name = NULL;
+    int code;
 
     source->is_rotated = true;
     frame_index_done(&source->frames);
     source->has_frames = false;
     if (log_rotation_find(source->path, &rotation) != 0)
         return error_set(err, ERROR_NOMEM, "not enough memory");
-    source->n_rotated = rotation.n ? rotation.numbers[rotation.n - 1] : 0;
     source->rotated_begin = LOG_FILE_HEADER_BYTES;
+    for (size_t i = rotation.n; i > 0 && source->n_rotated == 0; i--) {
+        free(name);
+        name = log_rotation_name(source->path, rotation.numbers[i - 1]);
+        if (!name || log_rotation_is_part(name)) /* else it has no header yet */
+            source->n_rotated = rotation.numbers[i - 1];
+    }
     log_rotation_done(&rotation);
-    if (source->n_rotated == 0)
+    if (source->n_rotated == 0) {
+        free(name);
         return 0;
-    name = log_rotation_name(source->path, source->n_rotated);
+    }
     code = name ? frame_index_open(name, &source->frames, err)
                 : error_set(err, ERROR_NOMEM, "not enough memory");
     source->has_frames = code == 0;

@@ -115,6 +115,8 @@ int packed_log_write_header(struct packed_log *log, const struct log_file *file,
     uint32_t flags = file->flags | log->added_flags;
     memcpy(page + offsetof(struct log_file, flags), &flags, sizeof(flags));
     memcpy(page, LOG_MAGIC, sizeof(file->magic));
+    if (log->begin) /* in one write: mtrace-send may read it now */
+        memcpy(page + LOG_ROTATED_BEGIN_AT, &log->begin, sizeof(log->begin));
     int code = write_at(log, page, sizeof(page), 0, err);
     return code || !log->rotates
                ? code
@@ -141,12 +143,10 @@ static int begin_rotated(struct packed_log *log, struct error *err)
     free(name);
     if (code == 0) {
         next->added_flags = LOG_FLAG_RING;
+        next->begin = log->end_offset;
         code = pread(log->fd, &file, sizeof(file), 0) == sizeof(file)
                    ? packed_log_write_header(next, &file, err)
                    : error_set_errno(err, EIO, "cannot read '%s'", log->path);
-        code = code ? code
-                    : write_at(next, &log->end_offset, sizeof(log->end_offset),
-                               LOG_ROTATED_BEGIN_AT, err);
         if (code) {
             packed_log_remove(next);
             packed_log_close(next);

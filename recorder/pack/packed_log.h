@@ -41,6 +41,7 @@ struct packed_log {
     bool rotates;
     uint32_t n_rotated;         /* number of the current rotated file; 0: none yet */
     struct packed_log *rotated; /* that file; owned */
+    int64_t begin;              /* of a rotated file: offset of its first frame */
     uint64_t there_bytes;       /* of the rotated files, at most */
 };
 

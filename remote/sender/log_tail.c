@@ -53,6 +53,13 @@ void log_tail_close(struct log_tail *tail)
     tail->n_files = tail->capacity = 0;
 }
 
+static void close_file(struct log_tail *tail)
+{
+    if (tail->open_number)
+        close(tail->open_fd);
+    tail->open_number = 0;
+}
+
 static bool open_file(struct log_tail *tail, uint32_t number)
 {
     struct stat status;
@@ -60,8 +67,7 @@ static bool open_file(struct log_tail *tail, uint32_t number)
 
     if (tail->open_number == number)
         return true;
-    if (tail->open_number)
-        close(tail->open_fd);
+    close_file(tail);
     name = log_rotation_name(tail->path, number);
     tail->open_fd = -1;
     if (name)
@@ -81,7 +87,8 @@ static bool look_at_file(struct log_tail *tail, uint32_t number, struct log_tail
     return open_file(tail, number) && pread(tail->fd, &ours, sizeof(ours), 0) == sizeof(ours)
            && pread(tail->open_fd, &its, sizeof(its), 0) == sizeof(its) && its.run_id == ours.run_id
            && pread(tail->open_fd, &ret_file->begin, sizeof(ret_file->begin), LOG_ROTATED_BEGIN_AT)
-                  == sizeof(ret_file->begin);
+                  == sizeof(ret_file->begin)
+           && ret_file->begin >= LOG_FILE_HEADER_BYTES;
 }
 
 /* The recorder writes the mark after the header page, before the first frame. */
@@ -110,8 +117,10 @@ static void find_files(struct log_tail *tail)
         if (!files)
             break;
         tail->files = files;
-        if (!look_at_file(tail, rotation.numbers[i], &file))
+        if (!look_at_file(tail, rotation.numbers[i], &file)) {
+            close_file(tail); /* the recorder may make another one of this name */
             break;
+        }
         files[tail->n_files++] = file;
     }
     log_rotation_done(&rotation);
