@@ -272,18 +272,17 @@ static int skip_damage(struct log_scan *scan, struct log_file_reader *file, uint
     return r;
 }
 
-/* The rest of the file is useless without the removed part. */
-static int check_not_punched_hole(struct log_file_reader *file, struct error *err)
+static int check_not_rotated(struct log_file_reader *file, struct error *err)
 {
-    struct log_punched_hole mark;
+    char mark[sizeof(LOG_ROTATED_MAGIC) - 1];
     size_t n;
-    int r = log_file_read_at(file, &mark, sizeof(mark), LOG_FILE_HEADER_BYTES, &n, err);
+    int r = log_file_read_at(file, mark, sizeof(mark), LOG_FILE_HEADER_BYTES, &n, err);
 
-    if (r != 0 || punched_hole_parse(&mark, n) == 0)
+    if (r != 0 || !log_header_is_rotated(mark, n))
         return r;
     return error_set(err, ERROR_FORMAT,
-                     "the beginning of '%s' is at the machine that it was sent to (--no-local): "
-                     "send the rest by 'mtrace-record --send', and import it there",
+                     "'%s' was recorded with --no-local: its events are at the receiver, or wait "
+                     "to be sent by 'mtrace-record --send'; import the log there",
                      file->path);
 }
 
@@ -322,7 +321,7 @@ static int scan_packed(struct log_scan *scan, struct log_file_reader *file, stru
 
     file->scanned_bytes = offset;
     if (offset < file->size_bytes) {
-        int r = check_not_punched_hole(file, err);
+        int r = check_not_rotated(file, err);
         if (r != 0)
             return r;
     }

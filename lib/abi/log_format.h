@@ -669,14 +669,12 @@ struct log_def {
 
 #define LOG_FRAME_MAGIC 0x4652544du /* "MTRF" */
 
-/* In place of the first frame if --no-local punched a hole for frames that the receiver has. The next frame begins at `until`. */
-#define LOG_PUNCHED_HOLE_MAGIC "mtrSENT\n" /* 8 bytes */
+/* In place of the first frame of a log whose frames are in rotated files (--no-local), 8 bytes. */
+#define LOG_ROTATED_MAGIC "mtrSENT\n"
 
-struct log_punched_hole {
-    char magic[8];
-    uint64_t until;
-    uint64_t checksum; /* XXH64 (seed 0) of what is before */
-};
+/* Offset in the header page of such a rotated file: the offset of its first frame in the sent log
+ * (uint64_t). */
+#define LOG_ROTATED_BEGIN_AT 4088
 
 enum log_frame_kind {
     LOG_FRAME_SEGMENT = 1, /* a segment, or for DEFS and NODES the part [first_byte, first_byte +

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_header: checks whether this mtrace can read a log, names the machine that made it, and marks
- * what was sent away.
+ * log_header: checks whether this mtrace can read a log, and names the machine that made it.
  *
  * A log can be read on every machine of the same byte order, whatever its processor and word size
  * (LF-9, LF-10).
- *
- * A packed log may have its beginning on another machine, and its space here freed. Then struct
- * log_punched_hole (lib/abi/log_format.h) follows the header page, in place of the first frame.
- * From `until` on the file is unchanged. Before it is a hole, or the old bytes.
- *
- *   GV-1 A frame begins at `until`, or the file ends there.
  */
 #ifndef MTRACE_LIB_LOG_HEADER_H
 #define MTRACE_LIB_LOG_HEADER_H
@@ -46,15 +39,11 @@ enum {
 const char *log_header_arch_text(unsigned arch, unsigned word_bytes,
                                  char buffer[LOG_HEADER_ARCH_BYTES]);
 
-/* ---- the mark of a punched hole ---- */
-
-/* Parses the bytes after the header page. Returns `until`, or 0 if they are not a mark. */
-uint64_t punched_hole_parse(const void *bytes, size_t n_bytes);
-
-/* The same for a file. */
-uint64_t punched_hole_read(int fd);
-
-/* Returns 0 or errno. */
-int punched_hole_mark(int fd, uint64_t until);
+/* The frames are in rotated files (LOG_ROTATED_MAGIC). `bytes`: those after the header page. */
+static inline bool log_header_is_rotated(const void *bytes, size_t n_bytes)
+{
+    return n_bytes >= sizeof(LOG_ROTATED_MAGIC) - 1
+           && memcmp(bytes, LOG_ROTATED_MAGIC, sizeof(LOG_ROTATED_MAGIC) - 1) == 0;
+}
 
 #endif

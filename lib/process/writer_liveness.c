@@ -6,7 +6,6 @@
 #include "lib/base/monotonic.h"
 #include "lib/process/proc_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -24,11 +23,7 @@
 
 enum {
     STAT_BYTES = 1024,
-    STATUS_LINE_BYTES = 512,
 };
-
-/* The initial PID namespace: the kernel's PROC_PID_INIT_INO. */
-static const uint32_t first_pid_space = 0xeffffffc;
 
 /* A recorder updates the heartbeat every 20 ms, with --sample-bytes every 100 ms, unless it is
  * delayed. */
@@ -219,89 +214,7 @@ bool writer_liveness_maps(pid_t pid, int fd, bool *ret_is_known)
     return sought.is_found;
 }
 
-/* ---- processes of other PID namespaces ------------------------------------------------------- */
-
-/* Reads a process's PID in its own namespace from /proc/PID/status, which every visible process
- * has. *ret_pid 0: its namespace is that of /proc. */
-static enum writer_liveness_state read_inner_pid(const char *pid, pid_t *ret_pid)
-{
-    char path[64];
-    char line[STATUS_LINE_BYTES];
-    enum writer_liveness_state state = WRITER_LIVENESS_UNKNOWN;
-    FILE *file;
-
-    (void)snprintf(path, sizeof(path), "/proc/%.16s/status", pid);
-    file = fopen(path, "re");
-    if (!file)
-        return errno == ENOENT || errno == ESRCH ? WRITER_LIVENESS_DEAD : WRITER_LIVENESS_UNKNOWN;
-    while (state == WRITER_LIVENESS_UNKNOWN && fgets(line, sizeof(line), file)) {
-        const char *inner = strrchr(line, '\t');
-        if (strncmp(line, "NSpid:", 6) != 0 || !inner)
-            continue;
-        *ret_pid = inner == line + 6 ? 0 : (pid_t)strtol(inner, NULL, 10);
-        state = WRITER_LIVENESS_ALIVE;
-    }
-    if (state == WRITER_LIVENESS_UNKNOWN && ferror(file)) /* the process has ended since the open */
-        state = WRITER_LIVENESS_DEAD;
-    fclose(file);
-    return state;
-}
-
-static enum writer_liveness_state compare_process(const char *pid, const struct log_file *header)
-{
-    char path[64];
-    struct stat status;
-    pid_t inner_pid = 0;
-    enum writer_liveness_state state = read_inner_pid(pid, &inner_pid);
-
-    if (state != WRITER_LIVENESS_ALIVE || inner_pid != (pid_t)header->pid)
-        return state == WRITER_LIVENESS_ALIVE ? WRITER_LIVENESS_DEAD : state;
-    (void)snprintf(path, sizeof(path), "/proc/%.16s/ns/pid", pid);
-    if (stat(path, &status) != 0)
-        return errno == ENOENT || errno == ESRCH ? WRITER_LIVENESS_DEAD : WRITER_LIVENESS_UNKNOWN;
-    return (uint32_t)status.st_ino == header->pid_space ? WRITER_LIVENESS_ALIVE
-                                                        : WRITER_LIVENESS_DEAD;
-}
-
-/* Processes of a namespace that is not below ours are invisible. With hidepid=2 the first process
- * is hidden from all but root. */
-static bool sees_all(void)
-{
-    return writer_liveness_pid_space() == first_pid_space && access("/proc/1", F_OK) == 0;
-}
-
-enum writer_liveness_state writer_liveness_find_pid(const struct log_file *header, pid_t *ret_pid)
-{
-    enum writer_liveness_state state = sees_all() ? WRITER_LIVENESS_DEAD : WRITER_LIVENESS_UNKNOWN;
-    DIR *folder = header->pid_space && has_own_proc() ? opendir("/proc") : NULL;
-    const struct dirent *entry;
-
-    if (!folder)
-        return WRITER_LIVENESS_UNKNOWN;
-    while (state != WRITER_LIVENESS_ALIVE && (entry = readdir(folder))) {
-        if (strspn(entry->d_name, "0123456789") != strlen(entry->d_name))
-            continue;
-        enum writer_liveness_state of_this = compare_process(entry->d_name, header);
-        if (of_this != WRITER_LIVENESS_DEAD)
-            state = of_this;
-        if (of_this == WRITER_LIVENESS_ALIVE)
-            *ret_pid = (pid_t)strtol(entry->d_name, NULL, 10);
-    }
-    closedir(folder);
-    return state;
-}
-
 /* ---- writers of a log ------------------------------------------------------------------------ */
-
-/* If its mappings are not visible: is it alive? */
-static enum writer_liveness_state look_whether_mapped(pid_t pid, int fd)
-{
-    bool is_known;
-
-    if (writer_liveness_maps(pid, fd, &is_known))
-        return WRITER_LIVENESS_ALIVE;
-    return is_known ? WRITER_LIVENESS_DEAD : writer_liveness_look(pid);
-}
 
 /* Has the process with this PID of our own PID namespace the log in this file mapped?
  * WRITER_LIVENESS_UNKNOWN: it is alive, but its mappings are not visible. */
@@ -337,13 +250,7 @@ static enum writer_liveness_state look_elsewhere(const struct log_file *header, 
                                                  bool must_map)
 {
     enum writer_liveness_state state = writer_liveness_look_at_file(fd);
-    pid_t pid = 0;
 
-    if (state != WRITER_LIVENESS_UNKNOWN)
-        return state;
-    state = writer_liveness_find_pid(header, &pid);
-    if (state == WRITER_LIVENESS_ALIVE)
-        return look_whether_mapped(pid, fd);
     return state == WRITER_LIVENESS_UNKNOWN && must_map && is_too_old(header, fd)
                ? WRITER_LIVENESS_DEAD
                : state;

@@ -6,8 +6,7 @@
  *   - It may have been reused: a process that started after the log was created is not the writer.
  *   - It may belong to another PID namespace. Then the question is which process has the file open;
  *     a writer has it mapped, which counts as open.
- *   - If the file system does not report that, the process is found by its namespace and its PID
- *     there. /proc shows both to processes of the namespaces above.
+ *     If the file system does not report that, it is unknown.
  *
  * A packed log has a file lock while it is written. The writer holds an exclusive lock. A reader
  * tries a shared lock for a moment, so that readers do not mistake each other for a writer. In that
@@ -19,7 +18,7 @@
  *
  * Invariants
  *   RU-1 What cannot be determined is never taken for dead: no descriptor left, a hidden or foreign
- *        /proc, a namespace that is not below ours, a file system that does not report.
+ *        /proc, another PID namespace on a file system that does not report.
  *   RU-2 If the program belongs to our PID namespace, its PID decides. The file decides if the PID
  *        says nothing, or if that process maps another file of this name, of which this one may be
  *        an overlayfs layer.
@@ -63,11 +62,6 @@ bool writer_liveness_knows_pid(const struct log_file *header);
  * writable: does another process have it open at all? Only the owner of the file, or root, can find
  * out. */
 enum writer_liveness_state writer_liveness_look_at_file(int fd);
-
-/* Finds the PID that a process of a namespace below ours has here. WRITER_LIVENESS_DEAD: it has
- * exited. *ret_pid is set only with WRITER_LIVENESS_ALIVE. A namespace number may be reused: a
- * process that has not mapped the log is another one. */
-enum writer_liveness_state writer_liveness_find_pid(const struct log_file *header, pid_t *ret_pid);
 
 /* Is the program that the header names alive? For frequent calls about a known program: a later
  * process with its PID, or an image that it executed, counts as the program. */

@@ -198,7 +198,6 @@ static int search(struct tracee *tracee, const struct attaching_call *call,
     if (!place)
         return error_set(err, ERROR_IO, "process %d cannot be looked at", (int)call->pid);
     mend(tracee);
-    urgency_look(&tracee->urgency, call->pid);
     do {
         code = try_at_pace(tracee, place, call, pace, until_ns, ret_answer, err);
     } while (code == 1 && writer_liveness_is(call->pid) && !target_is_replaced(tracee->target)
@@ -346,7 +345,6 @@ static void *do_job(void *context)
 {
     struct job *job = context;
 
-    urgency_prepare();
     job->code = job->answer ? look_and_call(job->call, job->answer, job->err)
                             : look_whether_left(job->call->pid, job->call->library);
     return NULL;

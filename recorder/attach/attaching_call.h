@@ -11,8 +11,7 @@
 
 /*
  * The pace of repeated searches for a thread at a safe point. They begin without pauses and later
- * take a small part of the time, because stopped threads do nothing and the recorder has real-time
- * priority. All zero at first.
+ * take a small part of the time, because stopped threads do nothing. All zero at first.
  */
 struct attaching_pace {
     const char *why; /* why the last search failed; static, NULL: unknown */

@@ -10,8 +10,7 @@
 static_assert(sizeof(struct call_stub_parameters) <= 0x8000, "parameters end below 0x8000");
 static_assert(offsetof(struct call_stub_parameters, argument) == 56, "offsets in the code");
 static_assert(offsetof(struct call_stub_frame, is_received) == 40, "offsets in the code");
-static_assert(offsetof(struct call_stub_frame, policy) == 64, "offsets in the code");
-static_assert(sizeof(struct call_stub_frame) == 88, "bytes in the code");
+static_assert(sizeof(struct call_stub_frame) == 64, "bytes in the code");
 static_assert(CALL_STUB_MAPPED_BYTES == 0x60000, "bytes in the code");
 static_assert(SCRATCH_CODE_BYTES == 512, "bytes in the code");
 
@@ -30,7 +29,7 @@ __asm__(
     "    push %r13\n    push %r14\n    push %r15\n"
     "    cld\n"
     /* rt_sigprocmask(SIG_SETMASK, all, old, 8) */
-    "    sub $88, %rsp\n"
+    "    sub $64, %rsp\n"
     "    mov %rsp, %rbx\n"
     "    movq $-1, 48(%rbx)\n"
     "    push $14\n    pop %rax\n    push $2\n    pop %rdi\n    lea 48(%rbx), %rsi\n    mov %rbx, %rdx\n"
@@ -86,14 +85,9 @@ __asm__(
     "    call 4b\n"
     "    dec %r13d\n    jnz 7b\n"
     "8:  movq $0, 8(%rbx)\n"
-    /* sched_setscheduler(0, policy, &priority), then prctl(PR_SET_TIMERSLACK, slack), which has no
-     * effect in real time */
-    "9:  mov 64(%rbx), %esi\n    dec %esi\n    js 2f\n"
-    "    mov $144, %eax\n    xor %edi, %edi\n    lea 72(%rbx), %rdx\n    syscall\n"
-    "    mov $157, %eax\n    push $29\n    pop %rdi\n    mov 80(%rbx), %rsi\n    syscall\n"
-    "2:  push $14\n    pop %rax\n    push $2\n    pop %rdi\n    mov %rbx, %rsi\n    xor %edx, %edx\n"
+    "9:  push $14\n    pop %rax\n    push $2\n    pop %rdi\n    mov %rbx, %rsi\n    xor %edx, %edx\n"
     "    push $8\n    pop %r10\n    syscall\n"
-    "    add $88, %rsp\n"
+    "    add $64, %rsp\n"
     "    pop %r15\n    pop %r14\n    pop %r13\n    pop %r12\n"
     "    pop %r11\n    pop %r10\n    pop %r9\n    pop %r8\n"
     "    pop %rbp\n    pop %rdi\n    pop %rsi\n    pop %rdx\n"

@@ -18,8 +18,6 @@
  *        flags are restored.
  *   EC-3 If the frame has the address of memory, it is mapped: the address is cleared before
  *        munmap.
- *   EC-4 At the end the thread sets the scheduling policy and timer slack in the frame, if any,
- *        because the tracer may be dead.
  */
 #ifndef MTRACE_RECORDER_CALL_STUB_H
 #define MTRACE_RECORDER_CALL_STUB_H
@@ -50,8 +48,6 @@ struct call_stub_frame {
     uint64_t result, error_text; /* enum call_stub_result, or the function's */
     uint64_t is_received;        /* the tracer has the result; waits 1 s */
     uint64_t pause[2];           /* a timespec for the polling */
-    uint64_t policy;             /* urgency.h, plus 1; 0: unchanged. Set before the start */
-    uint64_t priority, timer_slack_ns;
 };
 
 enum {

@@ -160,36 +160,11 @@ static bool clear_state(const struct tracee *tracee)
                         sizeof(no_state));
 }
 
-/* EC-4, UR-1: writes what the code must restore into the frame before the thread is raised. */
-static bool note_policy(struct tracee *tracee)
-{
-    struct {
-        uint64_t policy, priority, timer_slack_ns;
-    } ending = {0, 0, 0};
-
-    const bool may_lift = urgency_find(&tracee->urgency, tracee->tid, &tracee->before);
-
-    if (may_lift) {
-        ending.policy = (uint64_t)tracee->before.policy + 1;
-        ending.timer_slack_ns = tracee->before.timer_slack_ns;
-    }
-    return write_memory(tracee, tracee->frame + offsetof(struct call_stub_frame, policy), &ending,
-                        sizeof(ending))
-           && may_lift;
-}
-
-static void lift(struct tracee *tracee)
-{
-    if (urgency_lift(tracee->tid, &tracee->before))
-        tracee->lifted_until_ns = monotonic_now_ns() + URGENCY_MOST_NS;
-}
-
 /* The last step takes effect atomically: before it nothing has changed for the thread, after it the
  * thread returns by itself. */
 static bool begin(struct tracee *tracee)
 {
     struct user_regs_struct regs;
-    bool may_lift;
 
     tracee->is_blocked = tracee->is_given_up = false;
     if (ptrace(get_signal_mask, tracee->tid, sizeof(tracee->signals), &tracee->signals) != 0)
@@ -203,14 +178,9 @@ static bool begin(struct tracee *tracee)
     regs.orig_rax = (unsigned long long)-1;
     tracee->frame = regs.rsp - CALL_STUB_FRAME_AT;
     (void)clear_state(tracee); /* if the stack has no page yet, there is nothing to clear */
-    may_lift = note_policy(tracee);
-    if (!put_code(tracee)
-        || !write_memory(tracee, regs.rsp, &tracee->regs.rip, sizeof(tracee->regs.rip))
-        || !tracee_set_regs(tracee, &regs))
-        return false;
-    if (may_lift)
-        lift(tracee);
-    return true;
+    return put_code(tracee)
+           && write_memory(tracee, regs.rsp, &tracee->regs.rip, sizeof(tracee->regs.rip))
+           && tracee_set_regs(tracee, &regs);
 }
 
 static uint64_t add_text(struct call_stub_parameters *parameters, size_t *used, const char *text,
@@ -266,7 +236,6 @@ static bool may_give_up(struct tracee *tracee)
 /* The interrupted call must see the signal. */
 static bool give_up(struct tracee *tracee, int number)
 {
-    tracee_lower(tracee);
     if (!tracee_set_regs(tracee, &tracee->stopped))
         return false;
     take_code(tracee);
@@ -307,8 +276,6 @@ static bool wait_for(struct tracee *tracee, uint64_t state, uint64_t until_ns,
         if (monotonic_now_ns() > until_ns
             || (tracee_wait_until(tracee, 0, &status) && !pass_on(tracee, status)))
             return false;
-        if (tracee->lifted_until_ns && monotonic_now_ns() > tracee->lifted_until_ns)
-            tracee_lower(tracee);
         tracee_nap_since(began_ns);
     }
     tracee->is_blocked = true;
@@ -375,7 +342,6 @@ static bool put_back(struct tracee *tracee, uint64_t until_ns)
 
     if (!interrupt(tracee, until_ns) || !tracee_get_regs(tracee, &regs))
         return false;
-    tracee_lower(tracee); /* while the thread can still restore it itself */
     fault_point("heard");
     tracee->is_back = !is_code(tracee->target, regs.rip);
     return tracee->is_back
@@ -429,10 +395,8 @@ int remote_call_call(struct tracee *tracee, const struct attaching_call *call,
         fault_point("back");
         take_code(tracee);
     }
-    if (tracee->is_given_up) {
-        urgency_give(&tracee->urgency);
+    if (tracee->is_given_up)
         return 1;
-    }
     ret_answer->pause_ns = monotonic_now_ns() - tracee->since_ns;
     tracee_let_go(tracee);
     if (tracee->has_reported)

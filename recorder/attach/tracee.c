@@ -39,8 +39,6 @@ enum {
     NAPS_IN_A_WAIT = 16 /* the fraction of a wait that may be wasted */
 };
 
-/* The recorder has the highest priority, so frequent polling would take a processor from other
- * threads. */
 void tracee_nap_since(uint64_t began_ns)
 {
     uint64_t ns = (monotonic_now_ns() - began_ns) / NAPS_IN_A_WAIT;
@@ -114,14 +112,7 @@ static void mend_call(struct tracee *tracee)
         (void)tracee_set_regs(tracee, &regs);
 }
 
-void tracee_lower(struct tracee *tracee)
-{
-    if (tracee->lifted_until_ns)
-        urgency_lower(tracee->tid, &tracee->before);
-    tracee->lifted_until_ns = 0;
-}
-
-static void detach(struct tracee *tracee)
+void tracee_let_go(struct tracee *tracee)
 {
     int status;
 
@@ -133,13 +124,6 @@ static void detach(struct tracee *tracee)
         return;
     mend_call(tracee);
     (void)ptrace(PTRACE_DETACH, tracee->tid, 0, status >> 16 ? 0 : WSTOPSIG(status) & 0x7f);
-}
-
-void tracee_let_go(struct tracee *tracee)
-{
-    tracee_lower(tracee); /* first: we may be killed after the detach */
-    detach(tracee);
-    urgency_give(&tracee->urgency);
 }
 
 /* ---- stopping -------------------------------------------------------------------------------- */
@@ -187,7 +171,6 @@ bool tracee_stop(struct tracee *tracee, struct error *err)
             refuse(tracee, err);
         return false;
     }
-    urgency_take(&tracee->urgency);
     tracee->seen_ns = monotonic_now_ns();
     if (ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) == 0
         && tracee_wait_until(tracee, monotonic_now_ns() + TRACEE_STOP_NS, &status)
@@ -198,7 +181,6 @@ bool tracee_stop(struct tracee *tracee, struct error *err)
         }
         tracee->is_given_up = true; /* it gets its signal */
         (void)ptrace(PTRACE_DETACH, tracee->tid, 0, status >> 16 ? 0 : WSTOPSIG(status));
-        urgency_give(&tracee->urgency);
         return false;
     }
     tracee_let_go(tracee);

@@ -13,7 +13,6 @@
 
 #include "lib/base/error.h"
 #include "recorder/attach/target.h"
-#include "recorder/attach/urgency.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,9 +34,6 @@ struct tracee {
     uint64_t signals;                /* its own mask */
     uint64_t seen_ns;                /* last looked at without stopping it */
     uint64_t since_ns;               /* when it stopped, or shortly later */
-    struct urgency urgency;          /* of the recorder, while the thread is stopped */
-    struct urgency_before before;    /* the thread's own */
-    uint64_t lifted_until_ns;        /* 0: its priority is not raised */
     uint64_t saved_n;
     uint8_t saved[SCRATCH_CODE_BYTES];
     uint64_t frame; /* address of the struct call_stub_frame */
@@ -63,12 +59,8 @@ bool tracee_set_regs(struct tracee *tracee, struct user_regs_struct *regs);
 /* Makes the kernel restart a system call that the stop has interrupted. */
 void tracee_mend_end(struct user_regs_struct *regs);
 
-/* Restores the thread's scheduling policy. */
-void tracee_lower(struct tracee *tracee);
-
-/* Stops the thread and raises the recorder's priority until it is released. False: the thread has
- * exited, does not stop, or was stopped by a signal, and runs on. err is set only if no thread of
- * the process can be traced. */
+/* False: the thread has exited, does not stop, or was stopped by a signal, and runs on. err is set
+ * only if no thread of the process can be traced. */
 bool tracee_stop(struct tracee *tracee, struct error *err);
 
 /* If the thread runs and cannot be stopped, it is released when the tracing thread ends. */

@@ -4,6 +4,7 @@
 #include "lib/logfile/columns.h"
 #include "lib/logfile/live_log.h"
 #include "lib/logfile/log_name.h"
+#include "lib/logfile/log_rotation.h"
 #include "lib/logfile/successor_logs.h"
 #include "lib/process/output_file.h"
 #include "lib/process/writer_liveness.h"
@@ -33,7 +34,10 @@ struct source {
     struct live_log live;
     bool has_frames;
     bool has_live;
-    bool is_raw; /* path itself is what `live` maps */
+    bool is_raw;           /* path itself is what `live` maps */
+    bool is_rotated;       /* `frames` are those of the newest rotated file (packed_log.h) */
+    uint32_t n_rotated;    /* its number; 0: there is none */
+    int64_t rotated_begin; /* offset of its first frame */
 };
 
 /* The results for the first log and the other logs of its run. */
@@ -134,6 +138,40 @@ static int check_not_growing(const struct source *source, bool is_forced, struct
                       is_forced, err);
 }
 
+/* Of a log of --no-local: what is still here continues its newest rotated file. */
+static int open_newest_rotated(struct source *source, struct error *err)
+{
+    struct log_rotation rotation;
+    char *name = NULL;
+    int code;
+
+    source->is_rotated = true;
+    frame_index_done(&source->frames);
+    source->has_frames = false;
+    if (log_rotation_find(source->path, &rotation) != 0)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    source->rotated_begin = LOG_FILE_HEADER_BYTES;
+    for (size_t i = rotation.n; i > 0 && source->n_rotated == 0; i--) {
+        free(name);
+        name = log_rotation_name(source->path, rotation.numbers[i - 1]);
+        if (!name || log_rotation_is_part(name)) /* else it has no header yet */
+            source->n_rotated = rotation.numbers[i - 1];
+    }
+    log_rotation_done(&rotation);
+    if (source->n_rotated == 0) {
+        free(name);
+        return 0;
+    }
+    code = name ? frame_index_open(name, &source->frames, err)
+                : error_set(err, ERROR_NOMEM, "not enough memory");
+    source->has_frames = code == 0;
+    if (code == 0)
+        memcpy(&source->rotated_begin, source->frames.bytes + LOG_ROTATED_BEGIN_AT,
+               sizeof(source->rotated_begin));
+    free(name);
+    return code;
+}
+
 static int open_parts(struct source *source, bool is_forced, struct error *err)
 {
     bool is_live = access(source->live_path, F_OK) == 0;
@@ -144,6 +182,8 @@ static int open_parts(struct source *source, bool is_forced, struct error *err)
         /* close_parts frees both names. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
         code = frame_index_open(source->path, &source->frames, err);
         source->has_frames = code == 0;
+        if (code == 0 && source->frames.is_rotated)
+            code = open_newest_rotated(source, err);
     }
     if (code == 0 && (source->is_raw || is_live)) {
         code = live_log_open(source->is_raw ? source->path : source->live_path, false,
@@ -296,7 +336,7 @@ static uint32_t ring_flag(const struct source *source)
 {
     struct log_file file = {.flags = 0};
 
-    if (source->has_frames)
+    if (source->has_frames && !source->is_rotated)
         frame_index_get_file(&source->frames, &file);
     return file.flags & LOG_FLAG_RING;
 }
@@ -324,9 +364,7 @@ static int write_all(struct source *source, struct packing *packing, struct erro
     packing_set_clock(packing, &file);
     if (source->has_frames)
         keep_time_shift(source, packing);
-    if (source->frames.punched_hole)
-        code = packed_log_skip(packing->packed, source->frames.punched_hole, err);
-    if (code == 0 && source->has_frames)
+    if (source->has_frames && !source->is_rotated)
         code = packing->elide ? elide_all_frames(source, packing, &file, err)
                               : copy_frames(source, packing, NULL, err);
     if (code == 0 && source->has_frames && source->has_live)
@@ -338,6 +376,20 @@ static int write_all(struct source *source, struct packing *packing, struct erro
 }
 
 /* ---- replacing ------------------------------------------------------------------------------- */
+
+/* Opens the log to append what the live log still has. */
+static int resume(const struct source *source, struct packed_log *ret_packed, struct error *err)
+{
+    const struct frame_index *frames = &source->frames;
+    size_t end = LOG_FILE_HEADER_BYTES;
+
+    if (frames->n_frames)
+        end = frames->offsets[frames->n_frames - 1]
+              + pack_frame_bytes(frame_index_get(frames, frames->n_frames - 1));
+    return packed_log_resume(source->path, source->n_rotated, source->rotated_begin,
+                             source->rotated_begin + (int64_t)end - LOG_FILE_HEADER_BYTES,
+                             ret_packed, err);
+}
 
 static int replace(const struct source *source, const char *temporary, const char *target,
                    bool may_replace, struct error *err)
@@ -359,7 +411,7 @@ static void take_outcome(const struct packing *packing, const struct source *sou
 
     get_file(source, &file);
     ret_outcome->is_bounded = ring_flag(source);
-    ret_outcome->exit_summary.is_beginning_given = source->frames.punched_hole != 0;
+    ret_outcome->exit_summary.is_beginning_given = source->is_rotated;
     ret_outcome->exit_summary.is_culling = packing->elide != NULL;
     totals->n_events = packing->n_events;
     totals->file_bytes = (uint64_t)packing->packed->end_offset;
@@ -382,8 +434,13 @@ static int pack_into(struct source *source, const struct options *options, const
         || (options->elide_ms && !packing_start_culling(packing, options->elide_ms * 1000000)))
         code = error_set(err, ERROR_NOMEM, "not enough memory");
     if (code == 0)
-        code = packed_log_create(temporary, true, &packed, err);
-    if (code == 0) {
+        code = source->is_rotated ? resume(source, &packed, err)
+                                  : packed_log_create(temporary, true, &packed, err);
+    if (code == 0 && source->is_rotated) {
+        code = write_all(source, packing, err);
+        if (code == 0)
+            live_log_remove(&source->live);
+    } else if (code == 0) {
         packed.added_flags = ring_flag(source); /* the rotated files stay where they are */
         code = write_all(source, packing, err);
         if (code == 0)
@@ -410,6 +467,24 @@ static int check_ring(const struct source *source, const struct options *options
                      options->input, options->has_output ? "--output" : "--cull-temporary");
 }
 
+/* Its other events are on another machine. */
+static int check_rotated(const struct source *source, const struct options *options,
+                         struct error *err)
+{
+    if (!source->is_rotated)
+        return 0;
+    if (options->has_output)
+        return error_set(err, ERROR_USAGE,
+                         "'%s' was recorded with --no-local: it is packed in its place, without "
+                         "--output",
+                         options->input);
+    return source->has_live ? 0
+                            : error_set(err, ERROR_USAGE,
+                                        "'%s' has nothing to pack: 'mtrace-record --send %s "
+                                        "--no-local' sends what is still here",
+                                        options->input, options->input);
+}
+
 /* An elided block counts as one, but a sample stands for many. */
 static int check_culling(const struct source *source, const struct options *options,
                          struct error *err)
@@ -417,7 +492,7 @@ static int check_culling(const struct source *source, const struct options *opti
     struct log_file file;
 
     get_file(source, &file);
-    if (options->elide_ms && source->frames.punched_hole)
+    if (options->elide_ms && source->is_rotated)
         return error_set(err, ERROR_USAGE,
                          "the beginning of '%s' is at the machine that it was sent to, and cannot "
                          "be elided here: pack it without --cull-temporary",
@@ -440,6 +515,8 @@ static int pack_log(const struct options *options, struct outcome *ret_outcome, 
 
     if (code == 0)
         code = open_parts(&source, options->force, err);
+    if (code == 0)
+        code = check_rotated(&source, options, err);
     if (code == 0)
         code = check_culling(&source, options, err);
     if (code == 0)

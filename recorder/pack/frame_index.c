@@ -30,10 +30,9 @@ static int find_frames(struct frame_index *index, struct error *err)
     size_t capacity = 0;
     size_t offset = LOG_FILE_HEADER_BYTES;
 
-    index->punched_hole = punched_hole_parse(index->bytes + offset, index->n_bytes - offset);
-    if (index->punched_hole)
-        offset =
-            index->punched_hole < index->n_bytes ? (size_t)index->punched_hole : index->n_bytes;
+    index->is_rotated = log_header_is_rotated(index->bytes + offset, index->n_bytes - offset);
+    if (index->is_rotated)
+        return 0;
     while (offset + sizeof(struct log_frame) <= index->n_bytes) {
         if (!is_sound_at(index, offset)) {
             offset += PACK_FRAME_ALIGN;

@@ -13,6 +13,7 @@
 #include "lib/abi/log_format.h"
 #include "lib/base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,8 +22,8 @@ struct frame_index {
     size_t n_bytes;
     size_t *offsets; /* of valid frames */
     size_t n_frames;
-    uint64_t punched_hole; /* 0, or offset of the first frame (log_header.h) */
-    size_t damaged_bytes;  /* outside of valid frames */
+    size_t damaged_bytes; /* outside of valid frames */
+    bool is_rotated;      /* the frames are in rotated files (packed_log.h) */
 };
 
 /* Fails if `path` is not a packed log. Close with frame_index_done. */

@@ -2,7 +2,7 @@
 #include "recorder/pack/packed_log.h"
 
 #include "lib/base/file_io.h"
-#include "lib/logfile/log_header.h"
+#include "lib/logfile/log_rotation.h"
 #include "lib/process/writer_liveness.h"
 
 #include <errno.h>
@@ -12,6 +12,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum {
+    ROTATED_BYTES = 2 << 20 /* a rotated file is complete from this size on */
+};
 
 /* A log, or the start of one: an empty file, or a part of the header. */
 static bool is_ours(const char *path)
@@ -111,24 +115,80 @@ int packed_log_write_header(struct packed_log *log, const struct log_file *file,
     uint32_t flags = file->flags | log->added_flags;
     memcpy(page + offsetof(struct log_file, flags), &flags, sizeof(flags));
     memcpy(page, LOG_MAGIC, sizeof(file->magic));
-    return write_at(log, page, sizeof(page), 0, err);
+    if (log->begin) /* in one write: mtrace-send may read it now */
+        memcpy(page + LOG_ROTATED_BEGIN_AT, &log->begin, sizeof(log->begin));
+    int code = write_at(log, page, sizeof(page), 0, err);
+    return code || !log->rotates
+               ? code
+               : write_at(log, LOG_ROTATED_MAGIC, sizeof(LOG_ROTATED_MAGIC) - 1, sizeof(page), err);
 }
 
-/* Punched-out parts do not use disk space. */
-static bool is_full(const struct packed_log *log, size_t n_bytes)
+/* mtrace-send removes rotated files, so there may be less than known. */
+static bool is_full(struct packed_log *log, size_t n_bytes)
 {
-    struct stat status;
-
-    return log->max_bytes && fstat(log->fd, &status) == 0
-           && (uint64_t)status.st_blocks * 512 + n_bytes > log->max_bytes;
+    if (!log->max_bytes || log->there_bytes + n_bytes <= log->max_bytes)
+        return false;
+    log->there_bytes = log_rotation_run_bytes(log->path);
+    return log->there_bytes + n_bytes > log->max_bytes;
 }
 
-int packed_log_skip(struct packed_log *log, uint64_t until, struct error *err)
+static int begin_rotated(struct packed_log *log, struct error *err)
 {
-    int failure = punched_hole_mark(log->fd, until);
+    char *name = log_rotation_name(log->path, log->n_rotated + 1);
+    struct packed_log *next = calloc(1, sizeof(*next));
+    struct log_file file;
+    int code = name && next ? packed_log_create(name, true, next, err)
+                            : error_set(err, ERROR_NOMEM, "not enough memory");
 
-    log->end_offset = (int64_t)until;
-    return failure ? error_set_errno(err, failure, "cannot write '%s'", log->path) : 0;
+    free(name);
+    if (code == 0) {
+        next->added_flags = LOG_FLAG_RING;
+        next->begin = log->end_offset;
+        code = pread(log->fd, &file, sizeof(file), 0) == sizeof(file)
+                   ? packed_log_write_header(next, &file, err)
+                   : error_set_errno(err, EIO, "cannot read '%s'", log->path);
+        if (code) {
+            packed_log_remove(next);
+            packed_log_close(next);
+        }
+    }
+    if (code) {
+        free(next);
+        return code;
+    }
+    if (log->rotated)
+        packed_log_close(log->rotated);
+    free(log->rotated);
+    log->rotated = next;
+    log->n_rotated++;
+    log->there_bytes += LOG_FILE_HEADER_BYTES;
+    return 0;
+}
+
+static int open_existing(char *path, int64_t end, struct packed_log *ret_log, struct error *err)
+{
+    *ret_log = (struct packed_log){
+        .path = path,
+        .end_offset = end,
+        .fd = path ? open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW) : -1,
+    };
+    return ret_log->fd >= 0 ? 0 : error_set_errno(err, errno, "cannot open '%s'", path ? path : "");
+}
+
+int packed_log_resume(const char *path, uint32_t n_rotated, int64_t begin, int64_t end,
+                      struct packed_log *ret_log, struct error *err)
+{
+    int code = open_existing(strdup(path), end, ret_log, err);
+
+    ret_log->rotates = true;
+    ret_log->n_rotated = n_rotated;
+    if (code || n_rotated == 0)
+        return code;
+    ret_log->rotated = calloc(1, sizeof(*ret_log->rotated));
+    if (!ret_log->rotated)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    return open_existing(log_rotation_name(path, n_rotated), end - begin + LOG_FILE_HEADER_BYTES,
+                         ret_log->rotated, err);
 }
 
 int packed_log_append(struct packed_log *log, const void *frame, size_t n_bytes, struct error *err)
@@ -140,10 +200,17 @@ int packed_log_append(struct packed_log *log, const void *frame, size_t n_bytes,
         return error_set(err, ERROR_IO,
                          "'%s' has as much that was not sent as it may have (--max-local)",
                          log->path);
-    code = write_at(log, frame, n_bytes, log->end_offset, err);
-
-    if (code == 0)
+    if (!log->rotates) {
+        code = write_at(log, frame, n_bytes, log->end_offset, err);
+    } else {
+        code =
+            log->rotated && log->rotated->end_offset < ROTATED_BYTES ? 0 : begin_rotated(log, err);
+        code = code ? code : packed_log_append(log->rotated, frame, n_bytes, err);
+    }
+    if (code == 0) {
         log->end_offset += (int64_t)n_bytes;
+        log->there_bytes += n_bytes;
+    }
     return code;
 }
 
@@ -164,6 +231,9 @@ void packed_log_close(struct packed_log *log)
             cut(log);
         close(log->fd);
     }
+    if (log->rotated)
+        packed_log_close(log->rotated);
+    free(log->rotated);
     free(log->path);
     *log = (struct packed_log){.fd = -1};
 }
@@ -185,5 +255,7 @@ int packed_log_rename(struct packed_log *log, const char *path, struct error *er
 
 void packed_log_remove(const struct packed_log *log)
 {
+    if (log->rotates)
+        log_rotation_remove(log->path);
     unlink(log->path);
 }

@@ -5,6 +5,10 @@
  * A header page is followed by frames, each appended with one write. A frame counts only if it was
  * written completely; after a failed write (disk full) the next one goes to the same place.
  *
+ * With `rotates` the file itself has only the header page and LOG_ROTATED_MAGIC. The frames are in
+ * LOG.gN (log_rotation.h), each of which begins with the header page and the offset of its first
+ * frame (LOG_ROTATED_BEGIN_AT). Offsets count as if the frames followed each other in one file.
+ *
  * Invariants
  *   PL-1 Below end_offset there are only complete frames.
  *   PL-2 The file is new and locked (writer_liveness.h) until packed_log_close; an existing file is
@@ -34,6 +38,11 @@ struct packed_log {
     bool is_full;         /* the last frame would have exceeded max_bytes */
     uint32_t added_flags; /* LOG_FLAG_* for its header */
     uint64_t max_bytes;   /* on the disk; 0: no limit */
+    bool rotates;
+    uint32_t n_rotated;         /* number of the current rotated file; 0: none yet */
+    struct packed_log *rotated; /* that file; owned */
+    int64_t begin;              /* of a rotated file: offset of its first frame */
+    uint64_t there_bytes;       /* of the rotated files, at most */
 };
 
 /* The file has a header or is not ours. False: it was only created; a log without space for its
@@ -60,8 +69,10 @@ void packed_log_close(struct packed_log *log);
  * one. */
 int packed_log_rename(struct packed_log *log, const char *path, struct error *err);
 
-/* Continues writing after `until`; the part before has only a mark (lib/logfile/log_header.h). */
-int packed_log_skip(struct packed_log *log, uint64_t until, struct error *err);
+/* Opens a log with `rotates` to append to its rotated file `n_rotated`, which begins at `begin` and
+ * ends at `end` (of frames); 0: there is none. */
+int packed_log_resume(const char *path, uint32_t n_rotated, int64_t begin, int64_t end,
+                      struct packed_log *ret_log, struct error *err);
 
 void packed_log_remove(const struct packed_log *log);
 

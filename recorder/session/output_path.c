@@ -17,17 +17,16 @@
 
 static int report_written(const char *path, const struct log_file *header, struct error *err)
 {
-    pid_t pid = (pid_t)header->pid;
+    int pid = (int)header->pid;
 
-    if (!writer_liveness_knows_pid(header)
-        && writer_liveness_find_pid(header, &pid) != WRITER_LIVENESS_ALIVE)
+    if (!writer_liveness_knows_pid(header))
         return error_set(
             err, ERROR_EXISTS,
             "a process of another pid namespace still writes '%s'; choose another name", path);
     return error_set(err, ERROR_EXISTS,
                      "process %d still writes '%s': 'mtrace-record --detach %d' ends that; or "
                      "choose another name",
-                     (int)pid, path, (int)pid);
+                     pid, path, pid);
 }
 
 static int check_file(const char *path, struct error *err)

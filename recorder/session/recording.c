@@ -127,6 +127,7 @@ static int make_files(struct recording *recording, const char *path, bool force,
 
     if (code == 0) {
         recording->packed.added_flags = recording->is_aggregate ? LOG_FLAG_RING : 0;
+        recording->packed.rotates = recording->rotates;
         if (force)
             unlink(live_path);
         code = live_log_create(live_path, random_run_id(), pool_segments(), &recording->live, err);
@@ -169,7 +170,7 @@ static int create_files(struct recording *recording, const char *path, bool forc
     char *live_path = log_name_live(path);
     int code = live_path ? 0 : error_set(err, ERROR_NOMEM, "not enough memory");
 
-    if (code == 0 && recording->is_aggregate)
+    if (code == 0 && (recording->is_aggregate || recording->rotates))
         code = rotated_log_check(path, err);
     if (code == 0 && force) {
         code = replace_files(recording, path, live_path, err);
@@ -212,6 +213,7 @@ int recording_create(const char *path, pid_t pid, const struct recording_setting
     if (!recording)
         return error_set(err, ERROR_NOMEM, "not enough memory");
     recording->is_aggregate = settings->run_follower != NULL;
+    recording->rotates = settings->rotates;
     code = create_files(recording, path, settings->force, err);
     if (code == 0) {
         code = prepare_packing(recording, settings, err);
@@ -241,14 +243,16 @@ int recording_adopt(const char *live_path, const char *path,
     if (!recording)
         return error_set(err, ERROR_NOMEM, "not enough memory");
     recording->is_aggregate = settings->run_follower != NULL;
+    recording->rotates = settings->rotates;
     code = live_log_open(live_path, true, &recording->live, err);
     live_log_limit(&recording->live, settings->max_live_bytes);
-    if (code == 0 && recording->is_aggregate)
+    if (code == 0 && (recording->is_aggregate || recording->rotates))
         code = rotated_log_check(path, err);
     if (code == 0)
         code = packed_log_create(path, settings->force, &recording->packed, err);
-    if (code == 0 && recording->is_aggregate) {
-        recording->packed.added_flags = LOG_FLAG_RING;
+    if (code == 0) {
+        recording->packed.added_flags = recording->is_aggregate ? LOG_FLAG_RING : 0;
+        recording->packed.rotates = recording->rotates;
         log_rotation_remove(path); /* of an old log */
     }
     if (code == 0)
@@ -331,8 +335,7 @@ static uint64_t touched_bytes(const struct live_log *log)
 void recording_step_commands(struct recording *recording)
 {
     if (collector_commands_are_any(&recording->commands))
-        collector_commands_step(&recording->commands, &recording->live,
-                                recording_process(recording));
+        collector_commands_step(&recording->commands, &recording->live, recording->pid);
 }
 
 static void take_samples(struct recording *recording, uint64_t now_ns)
@@ -390,29 +393,11 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
     return code;
 }
 
-static void seek_elsewhere(struct recording *recording)
-{
-    const struct log_file *header = &recording->live.seen;
-
-    recording->has_sought = true;
-    if (writer_liveness_find_pid(header, &recording->outer_pid) != WRITER_LIVENESS_ALIVE
-        || !writer_liveness_maps(recording->outer_pid, recording->live.fd, NULL))
-        recording->outer_pid = 0;
-}
-
-pid_t recording_process(struct recording *recording)
-{
-    if (recording->pid == 0 && !recording->has_sought)
-        seek_elsewhere(recording);
-    return recording->pid ? recording->pid : recording->outer_pid;
-}
-
 static bool is_unmapped(struct recording *recording)
 {
     bool is_known;
 
-    return !writer_liveness_maps(recording_process(recording), recording->live.fd, &is_known)
-           && is_known;
+    return !writer_liveness_maps(recording->pid, recording->live.fd, &is_known) && is_known;
 }
 
 static bool has_said(const struct recording *recording, enum log_end end)

@@ -36,6 +36,7 @@ struct recording_settings {
     struct process_tree *family;           /* is informed of all logs; NULL: none */
     struct follower_process *run_follower; /* of a bounded run (rotated_log.h); NULL: not bounded */
     uint64_t max_packed_bytes;             /* on the disk while the process runs; 0: any */
+    bool rotates;                          /* the log, into files that mtrace-send removes */
     uint64_t max_live_bytes;               /* anything beyond this in a live log is ignored */
     const struct report_service_programs *programs; /* for requests */
 };
@@ -74,10 +75,9 @@ struct recording {
     struct collector_commands commands;
     const struct report_service_programs *programs;
     pid_t pid;             /* 0: in another PID namespace, where its number means nothing here */
-    pid_t outer_pid;       /* of a process in a nested PID namespace, its PID here; 0: unknown */
-    bool has_sought;       /* outer_pid was looked up */
     bool has_own_follower; /* a follower that the program does not query reads the log */
     bool is_aggregate;     /* of a bounded run, whose follower reporter uses */
+    bool rotates;          /* --no-local */
     bool is_adopted;       /* the process created the log: a fork child or an exec successor */
     struct memory_sampler samples; /* last, so that a short program leaves its pages untouched */
 };
@@ -108,10 +108,6 @@ bool recording_is_replaced(struct recording *recording);
 
 /* The process was detached and runs on unrecorded. */
 bool recording_is_left(struct recording *recording);
-
-/* The process's PID here; 0: it is in another PID namespace and cannot be found, or had unmapped
- * its log when it was first looked up. */
-pid_t recording_process(struct recording *recording);
 
 /* Gives waiting control commands to the process. */
 void recording_step_commands(struct recording *recording);

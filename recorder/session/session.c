@@ -433,7 +433,7 @@ static bool emit_to_leave(void *unused, struct recording *recording)
 
 static bool lead_back(void *unused, struct recording *recording)
 {
-    const pid_t pid = recording_process(recording);
+    const pid_t pid = recording->pid;
 
     (void)unused;
     if (pid)

@@ -39,6 +39,7 @@ static void get_settings(struct session *session, struct recording_settings *ret
         .sample_ms = session->options->sample_ms,
         .max_live_bytes = session->options->max_live_bytes,
         .max_packed_bytes = session->options->max_local_bytes / 2,
+        .rotates = session->options->gives_back,
         .programs = &session->programs,
         .run_follower = session->options->is_aggregate ? &session->follower : NULL,
         .family = session->family,

@@ -3,7 +3,6 @@
 #include "lib/base/error.h"
 #include "lib/base/option_value.h"
 #include "lib/base/units.h"
-#include "remote/receiver/object_store.h"
 #include "remote/receiver/receiver.h"
 #include "remote/receiver/store.h"
 #include "remote/wire/address.h"
@@ -30,14 +29,10 @@ enum option_key {
     KEY_MAX_CONNECTIONS,
     KEY_ANNOUNCE,
     KEY_DISCOVER,
-    KEY_FETCH,
 };
 
 static const struct argp_option option_table[] = {
     {"listen", KEY_LISTEN, "ADDRESS:PORT", 0, "Listen there; port 0: any [127.0.0.1:7878]", 0},
-    {"fetch-objects", KEY_FETCH, NULL, 0,
-     "Also fetch executables, libraries and debug files that DIR lacks, by build id: for mtrace-import --debug-dir DIR",
-     0},
     {NULL, 0, NULL, 0, "Who may send, by TLS 1.3:", 1},
     {"psk-file", KEY_PSK, "FILE", 0,
      "Who has one of these keys: lines 'name:key', as psktool makes", 0},
@@ -65,7 +60,6 @@ struct arguments {
     uint64_t max_bytes, max_sender_bytes, max_connections;
     uint64_t discover_port; /* 0: not requested */
     bool is_announcing;
-    bool fetches_objects;
 };
 
 static uint64_t parse_connections(struct argp_state *state, const char *text)
@@ -99,7 +93,6 @@ static const struct option_place places[] = {
     {KEY_MAX_BYTES, OPTION_PLACE_SIZE, PLACE(max_bytes), "--max-bytes", 0},
     {KEY_MAX_SENDER_BYTES, OPTION_PLACE_SIZE, PLACE(max_sender_bytes), "--max-sender-bytes", 0},
     {KEY_ANNOUNCE, OPTION_PLACE_FLAG, PLACE(is_announcing), NULL, 0},
-    {KEY_FETCH, OPTION_PLACE_FLAG, PLACE(fetches_objects), NULL, 0},
 };
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -152,16 +145,13 @@ static int gather(const struct arguments *arguments, struct error *err)
                                          .max_connections = arguments->max_connections,
                                          .max_sender_bytes = arguments->max_sender_bytes,
                                          .folder = arguments->folder,
-                                         .is_announcing = arguments->is_announcing,
-                                         .fetches_objects = arguments->fetches_objects};
+                                         .is_announcing = arguments->is_announcing};
     int code = address_parse(arguments->listen, &settings.address, err);
 
     if (code == 0)
         code = security_open(&arguments->security, true, &security, err);
     if (code == 0)
         code = store_open(arguments->folder, arguments->max_bytes, &store, err);
-    if (code == 0)
-        code = object_store_open(&store, arguments->fetches_objects, err);
     if (code == 0)
         code = receiver_run(&settings, err);
     store_close(&store);

@@ -42,10 +42,9 @@ struct connection {
     struct receiver_session intake;
     struct wire_reader *reader; /* NULL before authentication */
     struct receiver *receiver;
-    bool is_refused;               /* and got the reason */
-    bool is_leaving;               /* RC-4 */
-    uint64_t received_ns;          /* last message; or of the connection, or of leaving */
-    size_t n_objects[WIRE_WISHES]; /* by outcome */
+    bool is_refused;      /* and got the reason */
+    bool is_leaving;      /* RC-4 */
+    uint64_t received_ns; /* last message; or of the connection, or of leaving */
     char peer[SECURITY_NAME_BYTES + ADDRESS_TEXT_BYTES + 8];
     struct connection *next;
 };
@@ -111,25 +110,6 @@ static void emit(void *context, enum receiver_session_news news, const struct st
     (void)fflush(stdout);
 }
 
-static void emit_object(void *context, enum wire_wish wish)
-{
-    struct connection *connection = context;
-
-    connection->n_objects[wish]++;
-}
-
-/* Printed at its end. */
-static void sum_up_objects(const struct connection *connection)
-{
-    if (connection->n_objects[WIRE_KEPT])
-        (void)printf("%zu executables and debug files came from %s\n",
-                     connection->n_objects[WIRE_KEPT], connection->peer);
-    for (int wish = 0; wish < WIRE_WISHES; wish++)
-        if (connection->n_objects[wish] && wire_wish_text(wish))
-            (void)printf("executables and debug files that did not come from %s: %zu %s\n",
-                         connection->peer, connection->n_objects[wish], wire_wish_text(wish));
-}
-
 /* ---- one connection -------------------------------------------------------------------------- */
 
 static int put(void *context, const struct wire_head *head, const void *payload, struct error *err)
@@ -142,8 +122,6 @@ static int put(void *context, const struct wire_head *head, const void *payload,
 static void free_connection(struct connection *connection)
 {
     (void)receiver_session_done(&connection->intake, "mtrace-gather was ended");
-    sum_up_objects(connection);
-    (void)fflush(stdout);
     channel_close(&connection->channel);
     free(connection->reader);
     free(connection);
@@ -179,8 +157,6 @@ static int admit(struct connection *connection, struct error *err)
         (struct receiver_session){.store = receiver->settings->store,
                                   .put = put,
                                   .emit = emit,
-                                  .emit_object = emit_object,
-                                  .fetches_objects = receiver->settings->fetches_objects,
                                   .context = connection,
                                   .owner = ++receiver->n_owners,
                                   .max_bytes = receiver->settings->max_sender_bytes,

@@ -47,7 +47,6 @@ struct receiver_settings {
     uint64_t max_sender_bytes;
     const char *folder; /* for messages */
     bool is_announcing;
-    bool fetches_objects;
 };
 
 /* Runs until SIGTERM or SIGINT. */

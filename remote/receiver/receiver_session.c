@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int answer(struct receiver_session *intake, enum wire_kind kind, uint32_t number,
                   uint64_t offset, const void *payload, uint32_t n_bytes, struct error *err)
@@ -49,16 +50,21 @@ static int greet(struct receiver_session *intake, const struct wire_head *head, 
         return error_set(err, ERROR_NOMEM, "not enough memory");
     intake->has_greeted = true;
     wire_make_hello(&hello);
-    hello.flags = intake->fetches_objects ? WIRE_WANTS_OBJECTS : 0;
-    intake->object.fd = -1;
     return answer(intake, WIRE_HELLO, 0, 0, &hello, sizeof(hello), err);
+}
+
+static ssize_t read_log(void *context, void *bytes, size_t n_bytes, uint64_t offset)
+{
+    const struct store_log *log = context;
+
+    return pread(log->fd, bytes, n_bytes, (off_t)offset);
 }
 
 static int emit_what_there_is(struct receiver_session *intake, struct receiver_session_log *place,
                               struct error *err)
 {
     uint64_t hash;
-    int code = wire_hash(place->log->fd, place->log->size_bytes, &hash, err);
+    int code = wire_hash(read_log, place->log, place->log->size_bytes, &hash, err);
 
     place->acked_bytes = place->log->size_bytes;
     if (code)
@@ -172,90 +178,6 @@ static int end(struct receiver_session *intake, struct receiver_session_log *pla
     return 0;
 }
 
-/* ---- objects --------------------------------------------------------------------------------- */
-
-/* IN-2 */
-static uint64_t object_room(const struct receiver_session *intake)
-{
-    const struct receiver_session_share *share = intake->share;
-    uint64_t most = intake->max_bytes / 2;
-    uint64_t left = share->n_bytes < intake->max_bytes ? intake->max_bytes - share->n_bytes : 0;
-    uint64_t own = share->n_object_bytes < most ? most - share->n_object_bytes : 0;
-
-    return left < own ? left : own;
-}
-
-static int answer_object(struct receiver_session *intake, enum wire_wish wish, struct error *err)
-{
-    if (wish != WIRE_WANTED && intake->emit_object)
-        intake->emit_object(intake->context, wish);
-    return answer(intake, WIRE_WANT, intake->object_number, wish, NULL, 0, err);
-}
-
-static int offered(struct receiver_session *intake, const struct wire_head *head,
-                   const void *payload, struct error *err)
-{
-    struct wire_object object;
-    enum wire_wish wish;
-    int code;
-
-    memcpy(&object, payload, sizeof(object));
-    intake->object_number = head->log;
-    code = object_store_begin(intake->store, &object, intake->owner, object_room(intake), &wish,
-                              &intake->object, err);
-    return code ? code : answer_object(intake, wish, err);
-}
-
-/* The sender learns of a failure only after it has sent more data, which is skipped. */
-static int add_object(struct receiver_session *intake, const struct wire_head *head,
-                      const void *payload, struct error *err)
-{
-    struct object_file *object = &intake->object;
-    uint64_t left =
-        object->fd >= 0 ? object->size_bytes - object->written_bytes : intake->unwanted_bytes;
-    enum wire_wish wish;
-
-    if (head->n_bytes > left)
-        return error_set(err, ERROR_FORMAT, "it sends more of a file than it offered");
-    if (object->fd < 0) {
-        intake->unwanted_bytes -= head->n_bytes;
-        return 0;
-    }
-    wish = head->n_bytes <= object_room(intake)
-               ? object_store_add(intake->store, object, payload, head->n_bytes)
-               : WIRE_NO_ROOM;
-    intake->share->n_bytes += head->n_bytes;
-    intake->share->n_object_bytes += head->n_bytes;
-    if (wish == WIRE_WANTED)
-        return 0;
-    intake->is_object_unwanted = true;
-    intake->unwanted_bytes = left - head->n_bytes;
-    object_store_drop(intake->store, object);
-    return answer_object(intake, wish, err);
-}
-
-static int end_object(struct receiver_session *intake, struct error *err)
-{
-    if (!intake->is_object_unwanted)
-        return answer_object(intake, object_store_end(intake->store, &intake->object), err);
-    intake->is_object_unwanted = false;
-    return 0;
-}
-
-/* Accepts only requested objects, one at a time. */
-static int do_object(struct receiver_session *intake, const struct wire_head *head,
-                     const void *payload, struct error *err)
-{
-    bool is_coming = intake->object.fd >= 0 || intake->is_object_unwanted;
-
-    if (!intake->fetches_objects || is_coming != (head->kind != WIRE_OBJECT))
-        return error_set(err, ERROR_FORMAT, "it sends a file that was not requested");
-    if (head->kind == WIRE_OBJECT)
-        return offered(intake, head, payload, err);
-    return head->kind == WIRE_OBJECT_DATA ? add_object(intake, head, payload, err)
-                                          : end_object(intake, err);
-}
-
 static int do_one(struct receiver_session *intake, const struct wire_head *head,
                   const void *payload, struct error *err)
 {
@@ -267,9 +189,6 @@ static int do_one(struct receiver_session *intake, const struct wire_head *head,
         return answer(intake, WIRE_PING, 0, 0, NULL, 0, err);
     if (head->kind == WIRE_BEGIN)
         return begin(intake, head, payload, err);
-    if (head->kind == WIRE_OBJECT || head->kind == WIRE_OBJECT_DATA
-        || head->kind == WIRE_OBJECT_END)
-        return do_object(intake, head, payload, err);
     place = find(intake, head->log);
     if (!place)
         return error_set(err, ERROR_FORMAT,
@@ -341,8 +260,6 @@ bool receiver_session_done(struct receiver_session *intake, const char *why)
         is_reported = true;
         store_let_go(log);
     }
-    if (intake->logs)
-        object_store_drop(intake->store, &intake->object);
     free(intake->logs);
     intake->logs = NULL;
     return is_reported;

@@ -11,15 +11,12 @@
  * Invariants
  *   IN-1 Memory is bounded by the logs in progress; an unexpected message has no effect and makes
  *        the session fail.
- *   IN-2 An object that cannot be kept ends neither the connection nor a log; objects take at most
- *        half of their sender's limit.
  *
  * Threads: one.
  */
 #ifndef MTRACE_REMOTE_RECEIVER_SESSION_H
 #define MTRACE_REMOTE_RECEIVER_SESSION_H
 
-#include "remote/receiver/object_store.h"
 #include "remote/receiver/store.h"
 #include "remote/wire/wire.h"
 
@@ -51,7 +48,6 @@ struct receiver_session_log {
 /* Bytes that one sender has added on all its connections. */
 struct receiver_session_share {
     uint64_t n_bytes;
-    uint64_t n_object_bytes; /* part of n_bytes */
 };
 
 struct receiver_session {
@@ -60,18 +56,11 @@ struct receiver_session {
     int (*put)(void *context, const struct wire_head *head, const void *payload, struct error *err);
     void (*emit)(void *context, enum receiver_session_news news, const struct store_log *log,
                  const char *why);
-    /* The outcome of an object; may be NULL. */
-    void (*emit_object)(void *context, enum wire_wish wish);
     void *context;
     uint64_t owner;                       /* of its logs in the store */
     uint64_t max_bytes;                   /* limit for this sender */
     struct receiver_session_share *share; /* what it has added; the caller's */
     bool has_greeted;
-    bool fetches_objects;
-    struct object_file object; /* the arriving one */
-    uint32_t object_number;
-    bool is_object_unwanted;           /* it was dropped, and its rest still arrives */
-    uint64_t unwanted_bytes;           /* upper limit of that rest */
     struct receiver_session_log *logs; /* RECEIVER_SESSION_LOGS, owned; NULL before HELLO */
 };
 

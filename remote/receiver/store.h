@@ -56,8 +56,7 @@ struct store {
     int folder;         /* -1: not open */
     bool has_new_names; /* the folder may need fsync */
     uint64_t max_bytes;
-    uint64_t n_bytes;        /* of all files */
-    uint64_t n_object_bytes; /* of those that are not logs (object_store.h) */
+    uint64_t n_bytes; /* of all files */
     struct store_log **logs;
     size_t n_logs, capacity;
 };

@@ -4,7 +4,8 @@
  *
  * The file grows by frames, and its header page is rewritten. Everything up to the end of the last
  * complete frame can be sent. After it may be the beginning of a frame whose write failed, which
- * another frame will replace (packed_log.h).
+ * another frame will replace (packed_log.h). If the frames of a log are in rotated files
+ * (--no-local), offsets are those of the log that is sent: its header page, then all frames.
  *
  * Invariants
  *   TL-1 The recorder never changes bytes below `end`, except the header page.
@@ -19,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct error;
 
@@ -26,10 +28,22 @@ enum {
     LOG_TAIL_PROGRAM_BYTES = 64
 };
 
+/* A rotated file. */
+struct log_tail_file {
+    uint32_t number;
+    uint64_t begin; /* offset of its first frame */
+};
+
 struct log_tail {
     int fd; /* -1: not open */
     uint64_t end;
-    uint64_t punched_hole; /* 0, or where the remaining part begins (lib/logfile/log_header.h) */
+    uint64_t begin; /* of the frames that are still here */
+    bool is_rotated;
+    char *path;                  /* owned */
+    struct log_tail_file *files; /* rising; owned */
+    size_t n_files, capacity;
+    uint32_t open_number; /* of the rotated file that is open; 0: none */
+    int open_fd;
     uint64_t device, inode;
     bool has_trailer; /* the recorder has finished it: the last frame is a trailer */
     char program[LOG_TAIL_PROGRAM_BYTES]; /* base name, from the log; "": not yet */
@@ -41,14 +55,15 @@ void log_tail_close(struct log_tail *tail);
 /* Finds new frames. is_final: no process writes any more, so an incomplete frame counts, too. */
 void log_tail_look(struct log_tail *tail, bool is_final);
 
-/* The last frame boundary up to `limit`, or `end`. */
-uint64_t log_tail_boundary(const struct log_tail *tail, uint64_t limit);
+/* Reads at an offset, like pread. */
+ssize_t log_tail_read(struct log_tail *tail, void *bytes, size_t n_bytes, uint64_t offset);
 
-/* Passes the payloads of definition frames from *at on to `take`; *at is a frame boundary and moves
- * to the end. */
-void log_tail_read_definitions(const struct log_tail *tail, uint64_t *at,
-                               void (*take)(void *context, const void *payload, size_t n_bytes),
-                               void *context);
+/* The receiver must have everything below this on its disk before the oldest rotated file can be
+ * removed; UINT64_MAX: there is none, or it still grows. */
+uint64_t log_tail_removable_at(const struct log_tail *tail);
+
+/* The receiver has everything below `synced` on its disk: removes the rotated files before. */
+void log_tail_remove(struct log_tail *tail, uint64_t synced);
 
 /* Reads the header page; false: the program has not begun to write its log. */
 bool log_tail_read_header(const struct log_tail *tail, void *ret_page);

@@ -3,9 +3,8 @@
 
 #include "lib/base/monotonic.h"
 #include "lib/base/units.h"
-#include "lib/base/utf8.h"
 #include "lib/logfile/log_name.h"
-#include "remote/sender/hole_punching.h"
+#include "lib/logfile/log_rotation.h"
 #include "remote/sender/sender_process.h"
 #include "remote/sender/sender_rx.h"
 #include "remote/sender/sender_state.h"
@@ -15,6 +14,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- the final message ----------------------------------------------------------------------- */
@@ -44,6 +44,18 @@ static void report_what_is_live(const struct sender *sender)
             log, log, log);
 }
 
+/* False: the file is not the one that was sent, or its recorder has not finished it. */
+static bool remove_log(const struct sent_log *log)
+{
+    struct stat status;
+
+    if (!log->tail.has_trailer || lstat(log->path, &status) != 0
+        || status.st_dev != log->tail.device || status.st_ino != log->tail.inode)
+        return false;
+    log_rotation_remove(log->path);
+    return unlink(log->path) == 0;
+}
+
 /* Used if all logs were sent. */
 static const char *what_became_of_them(const struct sender *sender)
 {
@@ -53,53 +65,10 @@ static const char *what_became_of_them(const struct sender *sender)
         return "";
     for (size_t i = 0; i < sender->logs.n; i++) {
         const struct sent_log *log = sender->logs.logs[i];
-        n_kept += log->state == SENT_STATE_SENT && !hole_punching_remove(log);
+        n_kept += log->state == SENT_STATE_SENT && !remove_log(log);
     }
     return n_kept ? "; kept here is what its recorder did not finish (--no-local)"
                   : "; removed here (--no-local)";
-}
-
-/* One line per reason; the path comes from the program. */
-static void report_lacking(const struct sender *sender, size_t n, const char *why, const char *path)
-{
-    char example[256] = "";
-
-    if (path)
-        (void)snprintf(example, sizeof(example), ", as '%s'", path);
-    utf8_clean(example);
-    (void)fprintf(stderr,
-                  "mtrace-record: not all executables and debug files were sent to '%s': %zu of "
-                  "%zu %s%s\n",
-                  sender->settings->to, n, sender->objects.n + sender->objects.n_beyond, why,
-                  example);
-}
-
-static void sum_up_objects(const struct sender *sender)
-{
-    const struct sent_objects *objects = &sender->objects;
-    char late[ERROR_TEXT_BYTES + 16];
-    const char *path = NULL;
-    size_t n_settled = 0;
-
-    for (enum wire_wish outcome = 0; outcome < WIRE_WISHES; outcome++) {
-        size_t n = sent_objects_count(objects, outcome, &path);
-        n_settled += n;
-        if (n && wire_wish_text(outcome))
-            report_lacking(sender, n, wire_wish_text(outcome), path);
-    }
-    if (n_settled < objects->n) {
-        (void)snprintf(late, sizeof(late), "not in time (%s)", sender->why);
-        report_lacking(sender, objects->n - n_settled, *sender->why ? late : "not in time", NULL);
-    }
-    if (objects->n_beyond)
-        report_lacking(sender, objects->n_beyond, "more than it keeps track of", NULL);
-    if (objects->has_missed)
-        (void)fprintf(
-            stderr,
-            "mtrace-record: what '%s' named before its space was freed here is known only "
-            "as far as its process has it mapped: executables and debug files that it has unmapped, and that '%s' "
-            "did not get then, are missing there (mtrace-import --debug-dir)\n",
-            sender->settings->log, sender->settings->to);
 }
 
 /* Prints it on stderr. With --no-local, removes files of completely sent logs before. */
@@ -126,8 +95,6 @@ static void sent_summary_print(const struct sender *sender)
         (void)fprintf(stderr, "mtrace-record: sent to '%s': %s, %s%s\n", sender->settings->to,
                       units_format_counted(n_sent, "log", logs),
                       units_format_bytes((int64_t)n_bytes, size), status);
-    if (sender->is_asked_for_objects)
-        sum_up_objects(sender);
     report_what_is_live(sender);
 }
 
@@ -154,7 +121,6 @@ static void disconnect(struct sender *sender, const struct error *err)
         channel_close(&sender->channel);
     sender->is_connected = false;
     sender->has_greeted = false;
-    sent_objects_restart(&sender->objects);
     sent_logs_wait(&sender->logs);
     sender->pause_ns = sender->pause_ns ? 2 * sender->pause_ns : least_pause_ns;
     if (sender->pause_ns > most_pause_ns)
@@ -276,8 +242,6 @@ static int converse(struct sender *sender, struct error *err)
 
     if (code == 0 && sender->has_greeted)
         code = sender_tx_send_logs(sender, err);
-    if (code == 0 && sender->has_greeted)
-        code = sender_tx_send_objects(sender, err);
     if (code == 0 && sender->now_ns - sender->put_ns > ping_ns)
         code = sender_tx_send(sender, WIRE_PING, 0, 0, NULL, 0, err);
     if (code == 0)
@@ -326,17 +290,11 @@ static bool is_too_late(const struct sender *sender)
     return monotonic_now_ns() > due_ns(sender);
 }
 
-static bool are_objects_over(const struct sender *sender)
-{
-    return !sender->is_asked_for_objects || sent_objects_are_settled(&sender->objects);
-}
-
 static void done(struct sender *sender)
 {
     if (sender->is_connected)
         channel_close(&sender->channel);
     sent_logs_done(&sender->logs);
-    sent_objects_done(&sender->objects);
     free(sender->reader);
 }
 
@@ -348,14 +306,11 @@ bool sender_run(const struct sender_settings *settings)
     sender.reader = malloc(sizeof(*sender.reader));
     if (!sender.reader)
         return false;
-    sent_objects_init(&sender.objects);
     sender.is_over = settings->end_pipe < 0;
     sender.over_ns = monotonic_now_ns();
     for (;;) {
         step(&sender);
-        if (sender.is_over
-            && ((sent_logs_are_over(&sender.logs) && are_objects_over(&sender))
-                || is_too_late(&sender)))
+        if (sender.is_over && (sent_logs_are_over(&sender.logs) || is_too_late(&sender)))
             break;
         wait_for_more(&sender);
     }

@@ -10,8 +10,8 @@
  * alone that the recorder died.
  *
  * Invariants
- *   SN-1 Files are only read; with --no-local their space is freed (hole_punching.h), and nothing
- *        else is changed.
+ *   SN-1 Files are only read; with --no-local rotated files (log_tail.h) are removed when the
+ *        receiver has them on its disk, and finished logs at the end.
  *   SN-2 A log counts as sent when the receiver reported all of it as synced to its disk.
  *   SN-3 It ends timeout_ns after the recording; without a recording, when nothing was acknowledged
  *        for that long. A slow peer does not extend this.

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "remote/sender/sender_rx.h"
 
-#include "remote/sender/hole_punching.h"
 #include "remote/sender/sender_state.h"
 #include "remote/sender/sender_tx.h"
 
@@ -31,15 +30,19 @@ static void note_acked(struct sender *sender, struct sent_log *log, uint64_t ack
     note_progress(sender);
 }
 
-/* A receiver that continues a log whose beginning was punched out here must have all of that. */
+/* A receiver that continues a log whose beginning was removed here must have all of that. */
 static int stick(struct sender *sender, struct sent_log *log)
 {
     log->state = SENT_STATE_STUCK;
-    (void)snprintf(
-        sender->why, sizeof(sender->why),
-        "the receiver does not have what it acknowledged of '%s' and was given back here",
-        log->path);
+    (void)snprintf(sender->why, sizeof(sender->why),
+                   "the receiver does not have what it acknowledged of '%s' and was removed here",
+                   log->path);
     return 0;
+}
+
+static ssize_t read_tail(void *context, void *bytes, size_t n_bytes, uint64_t offset)
+{
+    return log_tail_read(context, bytes, n_bytes, offset);
 }
 
 static int take_have(struct sender *sender, uint32_t number, struct sent_log *log,
@@ -51,9 +54,10 @@ static int take_have(struct sender *sender, uint32_t number, struct sent_log *lo
     memcpy(&theirs, payload, sizeof(theirs));
     if (head->offset < LOG_FILE_HEADER_BYTES)
         return error_set(err, ERROR_FORMAT, "the receiver has less than nothing of a log");
-    if (head->offset > log->tail.end || wire_hash(log->tail.fd, head->offset, &ours, NULL) != 0
-        || ours != theirs || head->offset < log->tail.punched_hole) {
-        if (log->tail.punched_hole)
+    if (head->offset > log->tail.end
+        || wire_hash(read_tail, &log->tail, head->offset, &ours, NULL) != 0 || ours != theirs
+        || head->offset < log->tail.begin) {
+        if (log->tail.begin > LOG_FILE_HEADER_BYTES)
             return stick(sender, log);
         return sender_tx_send_begin(sender, WIRE_AGAIN, number, log, err);
     }
@@ -64,42 +68,11 @@ static int take_have(struct sender *sender, uint32_t number, struct sent_log *lo
     return 0;
 }
 
-static void note_wishes(struct sender *sender, const void *payload)
-{
-    struct wire_hello hello;
-
-    memcpy(&hello, payload, sizeof(hello));
-    sender->is_asked_for_objects = (hello.flags & WIRE_WANTS_OBJECTS) != 0;
-}
-
-static void note_objects(struct sender *sender)
-{
-    if (sent_objects_got_further(&sender->objects))
-        note_progress(sender);
-}
-
-static int take_want(struct sender *sender, const struct wire_head *head, struct error *err)
-{
-    bool is_cut;
-
-    if (!sent_objects_take(&sender->objects, head->log, head->offset, &is_cut))
-        return error_set(err, ERROR_FORMAT, "the receiver wants what was not offered");
-    note_objects(sender);
-    return is_cut ? sender_tx_send(sender, WIRE_OBJECT_END, 0, 0, NULL, 0, err) : 0;
-}
-
-static int take_synced(struct sender *sender, struct sent_log *log, uint64_t synced,
-                       struct error *err)
+static int take_synced(struct sent_log *log, uint64_t synced, struct error *err)
 {
     if (log->asked_sync == 0)
         return error_set(err, ERROR_FORMAT, "the receiver sends a reply without a request");
-    if (!sender->has_no_holes && !hole_punching_take(log, synced)) {
-        sender->has_no_holes = true;
-        (void)fprintf(stderr,
-                      "mtrace-record: the file system of '%s' gives no space back while a log "
-                      "grows: --no-local removes it at the end alone\n",
-                      log->path);
-    }
+    log_tail_remove(&log->tail, synced);
     return 0;
 }
 
@@ -111,18 +84,12 @@ static int take_one(struct sender *sender, const struct wire_head *head, const v
     if (!sender->has_greeted && head->kind != WIRE_REFUSED) {
         int code = wire_check_hello(head, payload, err);
         sender->has_greeted = code == 0;
-        if (code == 0)
-            note_wishes(sender, payload);
         return code;
     }
     if (head->kind == WIRE_REFUSED)
         return error_set(err, ERROR_IO, "%.*s", (int)head->n_bytes, (const char *)payload);
-    if (head->kind == WIRE_PING) {
-        note_objects(sender);
+    if (head->kind == WIRE_PING)
         return 0;
-    }
-    if (head->kind == WIRE_WANT)
-        return take_want(sender, head, err);
     if (!log || !sent_log_is_under_way(log))
         return error_set(err, ERROR_FORMAT, "the receiver speaks of an unknown log");
     if (head->kind == WIRE_HAVE && log->state == SENT_STATE_BEGUN)
@@ -131,7 +98,7 @@ static int take_one(struct sender *sender, const struct wire_head *head, const v
         return error_set(err, ERROR_FORMAT, "the receiver has what was not sent");
     note_acked(sender, log, head->offset);
     if (head->kind == WIRE_SYNCED)
-        return take_synced(sender, log, head->offset, err);
+        return take_synced(log, head->offset, err);
     if (head->kind == WIRE_DONE && log->state == SENT_STATE_ENDING) {
         log->state = SENT_STATE_SENT;
         note_progress(sender);

@@ -3,8 +3,8 @@
  * sender_rx: handles the messages of an mtrace-gather to the sender.
  *
  * Invariants
- *   HW-1 Messages are checked against what was sent; an impossible acknowledgement, request or log
- *        number ends the connection.
+ *   HW-1 Messages are checked against what was sent; an impossible acknowledgement or log number
+ *        ends the connection.
  *
  * Threads: one.
  */

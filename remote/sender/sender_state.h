@@ -10,7 +10,6 @@
 
 #include "lib/base/error.h"
 #include "remote/sender/sent_logs.h"
-#include "remote/sender/sent_objects.h"
 #include "remote/wire/address.h"
 #include "remote/wire/channel.h"
 #include "remote/wire/security.h"
@@ -37,8 +36,6 @@ struct sender_settings {
 struct sender {
     const struct sender_settings *settings;
     struct sent_logs logs;
-    struct sent_objects objects;
-    bool is_asked_for_objects; /* the last receiver used --fetch-objects */
     struct channel channel;
     struct wire_reader *reader;
     bool is_connected;
@@ -46,7 +43,6 @@ struct sender {
     bool is_over;     /* no process writes the logs any more */
     bool is_finished; /* and all files are complete */
     bool has_complained;
-    bool has_no_holes; /* the logs' file system does not support them */
     uint64_t now_ns, over_ns, retry_ns, pause_ns, look_due_ns, find_due_ns;
     uint64_t received_ns, asked_ns; /* asked_ns: 0, or since when an answer is overdue */
     uint64_t put_ns;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "remote/sender/sender_tx.h"
 
-#include "remote/sender/hole_punching.h"
 #include "remote/sender/sender_state.h"
 
 #include <errno.h>
@@ -9,9 +8,8 @@
 #include <unistd.h>
 
 enum {
-    WAITING_BYTES = 256 * 1024,      /* put into the channel at a time */
-    ASK_BYTES = 16 * WIRE_MAX_BYTES, /* of an object, between two pings */
-    MAX_PROGRAM_WAIT = 1 << 20,      /* of a log without the program's name */
+    WAITING_BYTES = 256 * 1024, /* put into the channel at a time */
+    MAX_PROGRAM_WAIT = 1 << 20, /* of a log without the program's name */
 };
 
 int sender_tx_send(struct sender *sender, enum wire_kind kind, uint32_t number, uint64_t offset,
@@ -47,7 +45,7 @@ static int begin(struct sender *sender, uint32_t number, struct sent_log *log, s
         log->state = sender->is_over ? SENT_STATE_NO_LOG : SENT_STATE_WAITING;
         return 0;
     }
-    if (!*log->tail.program && !log->tail.punched_hole && !sender->is_over
+    if (!*log->tail.program && log->tail.begin == LOG_FILE_HEADER_BYTES && !sender->is_over
         && log->tail.end < MAX_PROGRAM_WAIT)
         return 0;
     return sender_tx_send_begin(sender, WIRE_BEGIN, number, log, err);
@@ -73,8 +71,8 @@ static int send_bytes(struct sender *sender, uint32_t number, struct sent_log *l
     while (code == 0 && log->sent_bytes < log->tail.end
            && channel_waits(&sender->channel) < WAITING_BYTES) {
         uint64_t left = log->tail.end - log->sent_bytes;
-        ssize_t n = pread(log->tail.fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes),
-                          (off_t)log->sent_bytes);
+        ssize_t n = log_tail_read(&log->tail, bytes, left < sizeof(bytes) ? left : sizeof(bytes),
+                                  log->sent_bytes);
         if (n <= 0)
             return error_set_errno(err, n ? errno : EIO, "cannot read '%s'", log->path);
         code = sender_tx_send(sender, WIRE_DATA, number, log->sent_bytes, bytes, (size_t)n, err);
@@ -85,14 +83,21 @@ static int send_bytes(struct sender *sender, uint32_t number, struct sent_log *l
     return code;
 }
 
+/* The receiver's answer allows to remove a rotated file. */
+static bool is_sync_due(const struct sent_log *log)
+{
+    uint64_t wanted = log_tail_removable_at(&log->tail);
+
+    return log->acked_bytes >= wanted && log->asked_sync < wanted;
+}
+
 static int send_log(struct sender *sender, uint32_t number, struct sent_log *log, struct error *err)
 {
     int code = send_bytes(sender, number, log, err);
 
     if (code == 0)
         code = send_header(sender, number, log, err);
-    if (code == 0 && sender->settings->gives_back && !sender->has_no_holes
-        && hole_punching_is_due(log)) {
+    if (code == 0 && sender->settings->gives_back && is_sync_due(log)) {
         log->asked_sync = log->acked_bytes;
         code = sender_tx_send(sender, WIRE_SYNC, number, 0, NULL, 0, err);
     }
@@ -120,58 +125,5 @@ int sender_tx_send_logs(struct sender *sender, struct error *err)
             code = send_log(sender, (uint32_t)i, log, err);
         }
     }
-    return code;
-}
-
-/* ---- objects --------------------------------------------------------------------------------- */
-
-static int send_object_bytes(struct sender *sender, struct error *err)
-{
-    struct sent_objects *objects = &sender->objects;
-    uint8_t bytes[WIRE_MAX_BYTES];
-    uint64_t left = objects->size_bytes - objects->sent_bytes;
-    ssize_t n = pread(objects->fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes),
-                      (off_t)objects->sent_bytes);
-    int code = 0;
-
-    if (n > 0)
-        code =
-            sender_tx_send(sender, WIRE_OBJECT_DATA, 0, objects->sent_bytes, bytes, (size_t)n, err);
-    objects->sent_bytes += n > 0 ? (uint64_t)n : 0;
-    if (code == 0 && objects->sent_bytes % ASK_BYTES == 0) /* a sign of life */
-        code = sender_tx_send(sender, WIRE_PING, 0, 0, NULL, 0, err);
-    if (code || (n > 0 && objects->sent_bytes < objects->size_bytes))
-        return code;
-    sent_objects_end(objects); /* also if the file was truncated: the receiver drops it */
-    return sender_tx_send(sender, WIRE_OBJECT_END, 0, 0, NULL, 0, err);
-}
-
-static void learn_objects(struct sender *sender)
-{
-    for (size_t i = 0; i < sender->logs.n; i++) {
-        struct sent_log *log = sender->logs.logs[i];
-        if (log->tail.fd >= 0)
-            sent_objects_learn(&sender->objects, &log->tail, log->path, &log->objects_at);
-    }
-}
-
-/* Objects take the channel space that logs leave. */
-int sender_tx_send_objects(struct sender *sender, struct error *err)
-{
-    struct wire_object offer;
-    uint32_t number;
-    int code = 0;
-
-    if (!sender->is_asked_for_objects)
-        return 0;
-    learn_objects(sender);
-    while (code == 0 && sent_objects_flowing(&sender->objects)
-           && channel_waits(&sender->channel) < WAITING_BYTES) {
-        code = send_object_bytes(sender, err);
-        if (code == 0)
-            code = channel_flush(&sender->channel, err);
-    }
-    if (code == 0 && sent_objects_next(&sender->objects, &offer, &number))
-        code = sender_tx_send(sender, WIRE_OBJECT, number, 0, &offer, sizeof(offer), err);
     return code;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sender_tx: sends messages to an mtrace-gather: logs first, then the objects that they name.
+ * sender_tx: sends messages to an mtrace-gather.
  *
  * Invariants
- *   SK-1 At most one part of a log or object waits in the channel; the next is read when it has
- *        been sent.
+ *   SK-1 At most one part of a log waits in the channel; the next is read when it has been sent.
  *
  * Threads: one.
  */
@@ -29,6 +28,5 @@ int sender_tx_send_begin(struct sender *sender, enum wire_kind kind, uint32_t nu
 
 /* Sends from all logs as much as the channel takes now. */
 int sender_tx_send_logs(struct sender *sender, struct error *err);
-int sender_tx_send_objects(struct sender *sender, struct error *err);
 
 #endif

@@ -36,7 +36,6 @@ static void add(void *context, const char *path)
     }
     log->path_hash = hash;
     log->tail.fd = -1;
-    log->objects_at = LOG_FILE_HEADER_BYTES;
     logs[list->n++] = log;
 }
 

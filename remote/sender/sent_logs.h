@@ -32,7 +32,7 @@ enum sent_state {
     SENT_STATE_FLOWING,
     SENT_STATE_ENDING, /* until DONE comes */
     SENT_STATE_SENT,
-    SENT_STATE_STUCK,  /* the receiver lost data that was punched out here */
+    SENT_STATE_STUCK,  /* the receiver lost data that was removed here */
     SENT_STATE_NO_LOG, /* nothing can be sent */
 };
 
@@ -52,7 +52,6 @@ struct sent_log {
     uint64_t sent_bytes;            /* put into the channel */
     uint64_t acked_bytes;           /* written by the receiver */
     uint64_t most_bytes;            /* maximum over all connections */
-    uint64_t objects_at;            /* up to where object names were read */
     uint64_t asked_sync;            /* acked_bytes at the last SYNC; 0: none on this connection */
     uint8_t page[LOG_FILE_HEADER_BYTES]; /* that was sent last */
 };

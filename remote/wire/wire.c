@@ -19,8 +19,6 @@ static const struct {
     [WIRE_AGAIN] = {LOG_FILE_HEADER_BYTES, LOG_FILE_HEADER_BYTES + WIRE_NAME_BYTES},
     [WIRE_HAVE] = {sizeof(uint64_t), sizeof(uint64_t)},
     [WIRE_DATA] = {1, WIRE_MAX_BYTES},
-    [WIRE_OBJECT] = {sizeof(struct wire_object), sizeof(struct wire_object)},
-    [WIRE_OBJECT_DATA] = {1, WIRE_MAX_BYTES},
     [WIRE_HEADER] = {LOG_FILE_HEADER_BYTES, LOG_FILE_HEADER_BYTES},
     [WIRE_REFUSED] = {0, WIRE_TEXT_BYTES},
 };
@@ -93,12 +91,14 @@ int wire_check_hello(const struct wire_head *head, const void *payload, struct e
     return 0;
 }
 
-int wire_hash(int fd, uint64_t end, uint64_t *ret_hash, struct error *err)
+int wire_hash(ssize_t (*read)(void *context, void *bytes, size_t n_bytes, uint64_t offset),
+              void *context, uint64_t end, uint64_t *ret_hash, struct error *err)
 {
     uint64_t begin = LOG_FILE_HEADER_BYTES;
     uint8_t *bytes;
     size_t n_bytes;
-    ssize_t n;
+    size_t n_read = 0;
+    ssize_t n = 1;
 
     if (end > begin + WIRE_HASHED_BYTES)
         begin = end - WIRE_HASHED_BYTES;
@@ -106,21 +106,11 @@ int wire_hash(int fd, uint64_t end, uint64_t *ret_hash, struct error *err)
     bytes = malloc(WIRE_HASHED_BYTES);
     if (!bytes)
         return error_set(err, ERROR_NOMEM, "not enough memory");
-    n = n_bytes ? pread(fd, bytes, n_bytes, (off_t)begin) : 0;
-    *ret_hash = n == (ssize_t)n_bytes ? XXH64(bytes, n_bytes, end) : 0;
+    while (n_read < n_bytes && n > 0) {
+        n = read(context, bytes + n_read, n_bytes - n_read, begin + n_read);
+        n_read += n > 0 ? (size_t)n : 0;
+    }
+    *ret_hash = n_read == n_bytes ? XXH64(bytes, n_bytes, end) : 0;
     free(bytes);
-    return n == (ssize_t)n_bytes ? 0 : error_set_errno(err, n < 0 ? errno : EIO, "cannot read it");
-}
-
-const char *wire_wish_text(enum wire_wish wish)
-{
-    static const char *const texts[WIRE_WISHES] = {
-        [WIRE_ABSENT] = "not there any more, or not as the program loaded it",
-        [WIRE_TOO_LARGE] = "larger than a receiver takes",
-        [WIRE_NO_ROOM] = "without room at the receiver (--max-bytes, --max-sender-bytes)",
-        [WIRE_NOT_WRITTEN] = "not written by the receiver, whose disk may be full",
-        [WIRE_NOT_IT] = "changed while it was sent",
-    };
-
-    return (unsigned)wish < WIRE_WISHES ? texts[wish] : NULL;
+    return n_read == n_bytes ? 0 : error_set_errno(err, n < 0 ? errno : EIO, "cannot read it");
 }

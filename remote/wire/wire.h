@@ -11,14 +11,7 @@
  *     SYNC ──►  ◄── SYNCED: everything below `offset` is on the disk
  *     END, or CUT if the log has no end ──►  ◄── DONE: all of it is on the disk
  *
- * If the receiver's HELLO requests objects, it is offered what the logs name, one at a time:
- *
- *     OBJECT, with a number in the head's `log` ──►  ◄── WANT, with that number: enum wire_wish
- *     OBJECT_DATA … OBJECT_END, if wanted ──►  ◄── WANT: the outcome
- *
- * If the receiver drops an object, it reports that immediately, and the sender skips the rest but
- * sends OBJECT_END. The sender chooses the numbers of logs; any number of them share one
- * connection.
+ * The sender chooses the numbers of logs; any number of them share one connection.
  *
  * Invariants
  *   WI-1 A reader returns only messages of a known kind within its length limit; any other ends the
@@ -32,6 +25,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct error;
 
@@ -47,24 +41,20 @@ enum {
 };
 
 enum wire_kind {
-    WIRE_HELLO = 1,   /* struct wire_hello */
-    WIRE_BEGIN,       /* header page, then the program's name without NUL */
-    WIRE_HAVE,        /* offset: end of the file; 8 bytes: wire_hash */
-    WIRE_AGAIN,       /* like BEGIN; restart a log */
-    WIRE_DATA,        /* offset; bytes of the log */
-    WIRE_HEADER,      /* header page */
-    WIRE_END,         /* offset: end of the log */
-    WIRE_ACK,         /* offset */
-    WIRE_DONE,        /* offset */
-    WIRE_REFUSED,     /* text: why the log, or all logs, cannot be accepted now */
-    WIRE_PING,        /* keep-alive; answered by the same */
-    WIRE_CUT,         /* like END, for an unfinished log: more may follow later */
-    WIRE_SYNC,        /* sync to the disk */
-    WIRE_SYNCED,      /* offset */
-    WIRE_OBJECT,      /* struct wire_object */
-    WIRE_WANT,        /* offset: enum wire_wish */
-    WIRE_OBJECT_DATA, /* offset in the file; bytes */
-    WIRE_OBJECT_END,
+    WIRE_HELLO = 1, /* struct wire_hello */
+    WIRE_BEGIN,     /* header page, then the program's name without NUL */
+    WIRE_HAVE,      /* offset: end of the file; 8 bytes: wire_hash */
+    WIRE_AGAIN,     /* like BEGIN; restart a log */
+    WIRE_DATA,      /* offset; bytes of the log */
+    WIRE_HEADER,    /* header page */
+    WIRE_END,       /* offset: end of the log */
+    WIRE_ACK,       /* offset */
+    WIRE_DONE,      /* offset */
+    WIRE_REFUSED,   /* text: why the log, or all logs, cannot be accepted now */
+    WIRE_PING,      /* keep-alive; answered by the same */
+    WIRE_CUT,       /* like END, for an unfinished log: more may follow later */
+    WIRE_SYNC,      /* sync to the disk */
+    WIRE_SYNCED,    /* offset */
     WIRE_KINDS,
 };
 
@@ -79,37 +69,7 @@ struct wire_head {
 struct wire_hello {
     char magic[8];    /* WIRE_MAGIC */
     uint32_t version; /* WIRE_VERSION */
-    uint32_t flags;   /* of a receiver: WIRE_WANTS_OBJECTS */
-};
-
-enum {
-    WIRE_WANTS_OBJECTS = 1
-};
-
-enum wire_object_kind {
-    WIRE_OBJECT_FILE = 0,  /* an executable or library */
-    WIRE_OBJECT_DEBUG = 1, /* its debug file */
-};
-
-/* A file named by a log. */
-struct wire_object {
-    uint8_t id[32]; /* build id, n_id bytes of it */
-    uint32_t n_id;
-    uint32_t kind;       /* enum wire_object_kind */
-    uint64_t size_bytes; /* 0: the sender does not have the file any more */
-};
-
-/* The receiver's decision on an object; final except for WIRE_WANTED. */
-enum wire_wish {
-    WIRE_HAS_IT,
-    WIRE_WANTED,
-    WIRE_KEPT,
-    WIRE_ABSENT, /* both sides lack it */
-    WIRE_TOO_LARGE,
-    WIRE_NO_ROOM,
-    WIRE_NOT_WRITTEN,
-    WIRE_NOT_IT, /* the data has another build id */
-    WIRE_WISHES,
+    uint32_t reserved;
 };
 
 /* Received bytes that are not a complete message yet. */
@@ -134,10 +94,9 @@ int wire_reader_next(struct wire_reader *reader, struct wire_head *ret_head,
 int wire_check_hello(const struct wire_head *head, const void *payload, struct error *err);
 void wire_make_hello(struct wire_hello *ret_hello);
 
-/* Why an object was not kept, to follow "1 of 7 "; NULL: it is there. */
-const char *wire_wish_text(enum wire_wish wish);
-
-/* Hashes the last WIRE_HASHED_BYTES of the file before `end`, without the header page. */
-int wire_hash(int fd, uint64_t end, uint64_t *ret_hash, struct error *err);
+/* Hashes the last WIRE_HASHED_BYTES of a log before `end`, without the header page. read: like
+ * pread. */
+int wire_hash(ssize_t (*read)(void *context, void *bytes, size_t n_bytes, uint64_t offset),
+              void *context, uint64_t end, uint64_t *ret_hash, struct error *err);
 
 #endif

@@ -8,7 +8,6 @@
  */
 #include "lib/base/error.h"
 #include "remote/receiver/receiver_session.h"
-#include "remote/wire/build_id.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -96,51 +95,6 @@ static void check_file(int dir, const char *name, uint64_t *total)
     close(fd);
 }
 
-/* ".build-id/ab/cdef…": whole, and by its own name. */
-static void check_object(int dir, const char *first, const char *name, uint64_t *total)
-{
-    char own[2 * BUILD_ID_BYTES];
-    char own_first[3];
-    struct build_id id;
-    struct stat status;
-    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-
-    require(fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode), "no object");
-    require((status.st_mode & 0777) == 0600, "others may read it");
-    require(build_id_read(fd, &id), "an object without a build id");
-    build_id_format(&id, own_first, own);
-    require(!strcmp(own_first, first) && !strncmp(own, name, strlen(own))
-                && (!name[strlen(own)] || !strcmp(name + strlen(own), ".debug")),
-            "an object under another's name");
-    *total += (uint64_t)status.st_size;
-    close(fd);
-    (void)unlinkat(dir, name, 0);
-}
-
-static uint64_t check_objects(int parent)
-{
-    uint64_t total = 0;
-    int top = openat(parent, ".build-id", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-    require(top >= 0, "no folder of objects");
-    for (unsigned i = 0; i < 256; i++) {
-        const struct dirent *entry;
-        char first[3];
-        (void)snprintf(first, sizeof(first), "%02x", i);
-        int fd = openat(top, first, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-        while (dir && (entry = readdir(dir)))
-            if (entry->d_name[0] != '.')
-                check_object(dirfd(dir), first, entry->d_name, &total);
-        if (dir)
-            closedir(dir);
-        (void)unlinkat(top, first, AT_REMOVEDIR);
-    }
-    close(top);
-    (void)unlinkat(parent, ".build-id", AT_REMOVEDIR);
-    return total;
-}
-
 /* And takes all away but what was planted. */
 static void check_folder(const struct store *store)
 {
@@ -155,10 +109,6 @@ static void check_folder(const struct store *store)
         if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")
             || !strcmp(entry->d_name, planted))
             continue;
-        if (!strcmp(entry->d_name, ".build-id")) {
-            total += check_objects(dirfd(dir));
-            continue;
-        }
         check_file(dirfd(dir), entry->d_name, &total);
         (void)unlinkat(dirfd(dir), entry->d_name, 0);
     }
@@ -201,14 +151,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!has_started)
         start();
     has_started = true;
-    require(store_open(folder, MAX_BYTES, &store, NULL) == 0
-                && object_store_open(&store, true, NULL) == 0,
-            "the folder cannot be opened");
+    require(store_open(folder, MAX_BYTES, &store, NULL) == 0, "the folder cannot be opened");
     for (size_t i = 0; i < N_SENDERS; i++) {
         intakes[i] = (struct receiver_session){.store = &store,
                                                .put = put,
                                                .emit = emit,
-                                               .fetches_objects = true,
                                                .owner = i + 1,
                                                .max_bytes = UINT64_MAX,
                                                .share = &share};

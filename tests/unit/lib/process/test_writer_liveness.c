@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,7 +16,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -224,39 +222,6 @@ static void a_log_of_an_earlier_boot_has_no_writer(void **state)
         assert_true(is_gone);
 }
 
-/* A process of another namespace below ours is found by what it is called there. */
-static void a_process_of_a_namespace_below_is_found(void **state)
-{
-    struct log_file header = begin_log();
-    struct stat status;
-    siginfo_t info;
-    pid_t pid;
-    pid_t found = 0;
-
-    (void)state;
-    if (writer_liveness_pid_space() != 0xeffffffc)
-        skip();
-    pid = (pid_t)syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, NULL, NULL, NULL, NULL);
-    if (pid < 0)
-        skip();
-    if (pid == 0)
-        for (;;)
-            pause();
-    char path[64];
-    (void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
-    assert_int_equal(stat(path, &status), 0);
-    header.pid = 1;
-    header.pid_space = (uint32_t)status.st_ino;
-    assert_int_equal(writer_liveness_find_pid(&header, &found), WRITER_LIVENESS_ALIVE);
-    assert_int_equal(found, pid);
-    header.pid = 2;
-    assert_int_equal(writer_liveness_find_pid(&header, &found), WRITER_LIVENESS_DEAD);
-    header.pid = 1;
-    assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED), 0);
-    assert_int_equal(writer_liveness_find_pid(&header, &found), WRITER_LIVENESS_DEAD);
-}
-
 /* However often it is asked while others open the file, and wait for the answer to be over. */
 static void asking_disturbs_nobody(void **state)
 {
@@ -365,7 +330,6 @@ int main(void)
         cmocka_unit_test(asking_disturbs_nobody),
         cmocka_unit_test(who_has_the_log_no_more_is_no_writer),
         cmocka_unit_test(a_log_of_an_earlier_boot_has_no_writer),
-        cmocka_unit_test(a_process_of_a_namespace_below_is_found),
         cmocka_unit_test(a_lease_is_waited_for),
         cmocka_unit_test(what_is_not_there_is_not_waited_for),
         cmocka_unit_test(who_would_write_into_a_pipe_is_not_waited_for),

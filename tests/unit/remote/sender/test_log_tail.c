@@ -2,10 +2,13 @@
 #include "lib/base/error.h"
 #include "lib/logfile/pack.h"
 #include "remote/sender/log_tail.h"
+#include "remote/wire/wire.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,11 +85,73 @@ static void test_header(void **state)
     log_tail_close(&tail);
 }
 
+static void put_file(const char *name, const struct log_file *file, const void *bytes,
+                     size_t n_bytes, uint64_t begin)
+{
+    uint8_t page[LOG_FILE_HEADER_BYTES] = {0};
+    int out = open(name, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
+
+    memcpy(page, file, sizeof(*file));
+    memcpy(page + LOG_ROTATED_BEGIN_AT, &begin, sizeof(begin));
+    assert_int_equal(write(out, page, sizeof(page)), sizeof(page));
+    assert_int_equal(write(out, bytes, n_bytes), n_bytes);
+    close(out);
+}
+
+/* Rotated files are read as one log, also where a failed write left bytes at the end of one, and
+ * are removed when their end is synced, but for the last one. A file of another run is no part. */
+static void test_rotated_files(void **state)
+{
+    struct log_file file = {.form = LOG_FORM_PACKED, .run_id = 5};
+    const uint64_t begin = LOG_FILE_HEADER_BYTES;
+    struct log_tail tail;
+    uint8_t bytes[8192];
+    uint64_t second;
+    char names[3][sizeof(path) + 4];
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        (void)snprintf(names[i], sizeof(names[i]), "%s.g%d", path, i + 1);
+    put_file(path, &file, LOG_ROTATED_MAGIC, 8, 0);
+    memcpy(bytes, frame, n_frame);
+    memset(bytes + n_frame, 7, 100);
+    put_file(names[0], &file, bytes, n_frame + 100, begin);
+    assert_int_equal(log_tail_open(path, &tail, NULL), 0);
+    log_tail_look(&tail, false);
+    second = begin + n_frame;
+    assert_int_equal(tail.end, second);
+    put_file(names[1], &file, frame, n_frame, second);
+    file.run_id = 6;
+    put_file(names[2], &file, frame, n_frame, second + n_frame);
+    log_tail_look(&tail, false);
+    assert_int_equal(tail.end, second + n_frame);
+    assert_int_equal(log_tail_read(&tail, bytes, sizeof(bytes), begin), n_frame);
+    assert_int_equal(log_tail_read(&tail, bytes, sizeof(bytes), second), n_frame);
+    assert_memory_equal(bytes, frame, n_frame);
+    log_tail_remove(&tail, second + WIRE_HASHED_BYTES - 1);
+    assert_int_equal(access(names[0], F_OK), 0);
+    log_tail_remove(&tail, second + WIRE_HASHED_BYTES);
+    assert_int_equal(access(names[0], F_OK), -1);
+    log_tail_remove(&tail, UINT64_MAX - 1);
+    assert_int_equal(access(names[1], F_OK), 0);
+    log_tail_close(&tail);
+
+    assert_int_equal(log_tail_open(path, &tail, NULL), 0); /* as after a restart */
+    log_tail_look(&tail, false);
+    assert_int_equal(tail.begin, second);
+    assert_int_equal(tail.end, second + n_frame);
+    assert_int_equal(log_tail_read(&tail, bytes, sizeof(bytes), begin), 0);
+    log_tail_close(&tail);
+    (void)unlink(names[1]);
+    (void)unlink(names[2]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_whole_frames, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_header, set_up, tear_down)};
+        cmocka_unit_test_setup_teardown(test_header, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rotated_files, set_up, tear_down)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
