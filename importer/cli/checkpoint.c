@@ -34,7 +34,7 @@ static void visit_head(struct incremental_import *incremental, struct statistics
     state_check(io, incremental->limits.pairs <= UINT32_MAX, "its limits");
     state_u32(io, &room->n_processes);
     state_u32(io, &room->n_threads);
-    state_u32(io, &room->n_nodes);
+    state_u32(io, &room->n_backtraces);
     state_u32(io, &room->n_pools);
     state_u32(io, &n_beginnings);
     incremental->n_beginnings = n_beginnings;
@@ -95,7 +95,7 @@ static void visit_rest(struct incremental_import *incremental, struct checkpoint
                                          .n_pools = definitions->n_pools,
                                          .n_groups = definitions->n_groups,
                                          .room = {.n_threads = room->n_threads,
-                                                  .n_backtraces = room->n_nodes,
+                                                  .n_backtraces = room->n_backtraces,
                                                   .n_pools = room->n_pools}};
 
     visit_places(incremental, io);
@@ -171,7 +171,7 @@ static int load_head(struct incremental_import *incremental, struct statistics_r
     const struct definitions *definitions = log_set_definitions(incremental->import.logs);
     state_check(io,
                 room->n_threads / 4 <= definitions->n_threads + UINT16_MAX
-                    && room->n_nodes / 4 <= definitions->n_backtraces + UINT16_MAX
+                    && room->n_backtraces / 4 <= definitions->n_backtraces + UINT16_MAX
                     && room->n_processes / 4 <= definitions->n_processes + UINT16_MAX
                     && room->n_pools / 4 <= definitions->n_pools + UINT16_MAX,
                 "it needs more room than the log has names");

@@ -12,7 +12,7 @@
 enum {
     MIN_PROCESSES = 64, /* least spare capacity */
     MIN_THREADS = 256,
-    MIN_NODES = 1 << 16,
+    MIN_BACKTRACES = 1 << 16,
     MIN_POOLS = 64,
     MOST_WARY_STEPS = 4,
 };
@@ -275,11 +275,11 @@ int incremental_import_make_statistics(struct incremental_import *incremental,
 {
     struct import *import = &incremental->import;
     const struct definitions *definitions = log_set_definitions(import->logs);
-    struct statistics_room room = {.n_processes =
-                                       with_room(definitions->n_processes, MIN_PROCESSES),
-                                   .n_threads = with_room(definitions->n_threads, MIN_THREADS),
-                                   .n_nodes = with_room(definitions->n_backtraces, MIN_NODES),
-                                   .n_pools = with_room(definitions->n_pools, MIN_POOLS)};
+    struct statistics_room room = {
+        .n_processes = with_room(definitions->n_processes, MIN_PROCESSES),
+        .n_threads = with_room(definitions->n_threads, MIN_THREADS),
+        .n_backtraces = with_room(definitions->n_backtraces, MIN_BACKTRACES),
+        .n_pools = with_room(definitions->n_pools, MIN_POOLS)};
     int code = import->kept ? 0 : row_spool_new(incremental->options->target, &import->kept, err);
 
     if (code)
@@ -287,7 +287,7 @@ int incremental_import_make_statistics(struct incremental_import *incremental,
     row_spool_bound(import->kept, incremental->limits.rows);
     at_least(&room.n_processes, least->n_processes);
     at_least(&room.n_threads, least->n_threads);
-    at_least(&room.n_nodes, least->n_nodes);
+    at_least(&room.n_backtraces, least->n_backtraces);
     at_least(&room.n_pools, least->n_pools);
     struct row_sink sink = row_spool_sink(import->kept);
     code = statistics_new(definitions, &room, &sink, incremental->options->target,

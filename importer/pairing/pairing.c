@@ -18,7 +18,7 @@ struct chain {
     uint64_t copied_bytes;
     uint32_t length;
     uint32_t moves;
-    uint32_t first_node;
+    uint32_t first_backtrace;
     uint32_t next_free; /* index of the next unused chain; 0: none */
 };
 
@@ -124,7 +124,7 @@ static int chain_new(struct pairing *pairing, const struct live_block *first, ui
         .start_ns = first->alloc_ns,
         .first_size = first->size,
         .length = 1,
-        .first_node = first->node,
+        .first_backtrace = first->backtrace,
     };
     *ret_chain = index;
     return 0;
@@ -152,8 +152,8 @@ static int chain_end(struct pairing *pairing, uint32_t process, const struct liv
         .copied_bytes = chain->copied_bytes,
         .moves = chain->moves,
         .process = process,
-        .first_node = chain->first_node,
-        .last_node = last->node,
+        .first_backtrace = chain->first_backtrace,
+        .last_backtrace = last->backtrace,
     };
     chain_free(pairing, last->chain);
     return pairing->sink.chain_ended(pairing->sink.context, &reported, err);
@@ -208,7 +208,7 @@ static int expire_ends(struct pairing *pairing, uint64_t now_ns, struct error *e
                                               .address = item->address,
                                               .process = item->process,
                                               .thread = item->thread,
-                                              .node = item->node,
+                                              .backtrace = item->backtrace,
                                               .is_realloc = item->is_realloc};
 
         code = count_unknown_end(pairing, &end, err);
@@ -237,7 +237,7 @@ static MTRACE_COLD int unknown_end(struct pairing *pairing, const struct event *
                                           .address = event->address,
                                           .process = event->process,
                                           .thread = event->thread,
-                                          .node = event->node,
+                                          .backtrace = event->backtrace,
                                           .is_realloc = event->kind == EVENT_REALLOC_BEGIN};
     int code = expire_ends(pairing, event->time_ns, err);
 
@@ -328,7 +328,7 @@ static MTRACE_COLD int explain(struct pairing *pairing, const struct event *even
         .time_ns = item->time_ns,
         .intervening = PAIRING_UNKNOWN,
         .thread = event->thread,
-        .node = event->node,
+        .backtrace = event->backtrace,
         .group = event->group,
         .block_group = item->block_group,
         .ended_by = PAIRING_FREED,
@@ -357,7 +357,7 @@ static MTRACE_COLD int end_at_allocation(struct pairing *pairing, const struct e
         .time_ns = event->time_ns,
         .intervening = PAIRING_UNKNOWN,
         .thread = item->thread,
-        .node = item->node,
+        .backtrace = item->backtrace,
         .group = item->group,
         .block_group = event->group,
         .ended_by = item->is_realloc ? PAIRING_MISSED_FREE : PAIRING_FREED,
@@ -393,7 +393,7 @@ static void fill_block(struct pairing *pairing, const struct event *event, uint3
             .call = (uint8_t)(event->call | event->chunk_flags),
             .alloc_ns = event->time_ns & ((UINT64_C(1) << 56) - 1),
             .size = event->size & ((UINT64_C(1) << 48) - 1),
-            .node = event->node,
+            .backtrace = event->backtrace,
             .thread = event->thread,
             .allocations_low = (uint32_t)allocations,
             .chain = chain,
@@ -412,7 +412,7 @@ static void fill_block(struct pairing *pairing, const struct event *event, uint3
         .allocations_high = allocations >> 36 & 0xf,
         .size = event->size & ((UINT64_C(1) << 48) - 1),
         .slack_middle = slack >> 16 & 0xffff,
-        .node = event->node,
+        .backtrace = event->backtrace,
         .thread = event->thread,
         .allocations_low = (uint32_t)allocations,
         .chain = chain,
@@ -514,7 +514,7 @@ static int on_realloc_begin(struct pairing *pairing, const struct event *event, 
         .time_ns = event->time_ns,
         .intervening = PAIRING_UNKNOWN,
         .thread = event->thread,
-        .node = event->node,
+        .backtrace = event->backtrace,
         .group = event->group,
         .block_group = live_table_group(&process->live, block),
         .ended_by = PAIRING_REALLOCATED,
@@ -668,10 +668,11 @@ static int emit_left(struct pairing *pairing, uint32_t process, const struct liv
                      struct error *err)
 {
     const struct process *own = &pairing->processes[process];
-    uint32_t chain_node = block->chain ? pairing->chains[block->chain].first_node : block->node;
+    uint32_t chain_backtrace =
+        block->chain ? pairing->chains[block->chain].first_backtrace : block->backtrace;
     int code = pairing->sink.left(
         pairing->sink.context, process, block, live_table_group(&own->live, block),
-        own->traits.ended_in_exec ? PAIRING_EXEC : PAIRING_LEAKED, chain_node, err);
+        own->traits.ended_in_exec ? PAIRING_EXEC : PAIRING_LEAKED, chain_backtrace, err);
 
     return code || !block->chain ? code : chain_end(pairing, process, block, PAIRING_UNKNOWN, err);
 }
@@ -745,7 +746,7 @@ static void visit_traits(struct process *process, struct checkpoint_io *io)
 }
 
 /* Free chains are linked in the order of reuse. */
-static void visit_chains(struct pairing *pairing, uint32_t n_nodes, struct checkpoint_io *io)
+static void visit_chains(struct pairing *pairing, uint32_t n_backtraces, struct checkpoint_io *io)
 {
     size_t n = pairing->n_chains ? (size_t)pairing->n_chains + 1 : 0;
     uint32_t index;
@@ -758,7 +759,7 @@ static void visit_chains(struct pairing *pairing, uint32_t n_nodes, struct check
     for (uint32_t i = 1; i <= pairing->n_chains; i++)
         state_check(io,
                     pairing->chains[i].next_free <= pairing->n_chains
-                        && pairing->chains[i].first_node <= n_nodes,
+                        && pairing->chains[i].first_backtrace <= n_backtraces,
                     "a chain");
     state_check(io, pairing->free_chain <= pairing->n_chains, "a chain");
     for (index = pairing->free_chain; index && checkpoint_io_code(io) == 0; n_free++) {
@@ -779,7 +780,7 @@ static void visit_pending(struct pending_list *list, bool has_blocks,
         state_check_bool(io, &item->is_realloc);
         state_check(io,
                     item->process && item->process <= most->n_processes && item->thread
-                        && item->thread <= most->n_threads && item->node <= most->n_nodes
+                        && item->thread <= most->n_threads && item->backtrace <= most->n_backtraces
                         && item->group <= most->n_groups && item->block_group <= most->n_groups
                         && (!has_blocks || live_table_is_within(&item->block, &own)),
                     "an end");
@@ -804,7 +805,7 @@ void pairing_visit(struct pairing *pairing, const struct live_table_most *limits
     size_t n_threads = pairing->n_threads;
 
     STATE_IMAGE(io, &pairing->counts);
-    visit_chains(pairing, limits->n_nodes, io);
+    visit_chains(pairing, limits->n_backtraces, io);
     most.n_threads = pairing->n_threads;
     most.n_chains = pairing->n_chains;
     visit_open(pairing, io);

@@ -242,7 +242,7 @@ static MTRACE_COLD void emit_loss(struct event_stream *stream, struct event *ret
                           .time_ns = stream->last_time >> CLOCK_MAP_FRACTION_BITS,
                           .process = names->process,
                           .thread = log_names_thread(names, 0),
-                          .node = DEFINITIONS_NO_BACKTRACE};
+                          .backtrace = DEFINITIONS_NO_BACKTRACE};
 }
 
 static uint64_t lesser(uint64_t a, uint64_t b)

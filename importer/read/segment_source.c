@@ -487,7 +487,7 @@ static void fill_event(const struct ground *ground, const uint64_t *words, uint3
     event->pair = 0;
     event->process = ground->process;
     event->thread = ground->thread;
-    event->node = stack;
+    event->backtrace = stack;
     event->group = ground->group;
     event->kind = EVENT_FREE;
     event->call = event->chunk_flags = event->alignment_log2 = 0;

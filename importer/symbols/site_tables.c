@@ -82,7 +82,7 @@ static void take_kept(struct sites *sites, int64_t snapshot)
         event_rows_snapshot(sites->snapshots, (uint64_t)snapshot, &n);
 
     for (size_t i = 0; i < n; i++)
-        take_stack(sites, stacks[i].node < sites->of_stack->n_stacks ? stacks[i].node : 0,
+        take_stack(sites, stacks[i].backtrace < sites->of_stack->n_stacks ? stacks[i].backtrace : 0,
                    (int64_t)stacks[i].live_bytes);
 }
 

@@ -101,7 +101,7 @@ uint64_t statistics_n_left_out(const struct statistics *statistics, enum statist
  * omitted. Before statistics_finish. */
 void statistics_keep_left(struct statistics *statistics);
 
-/* Replaces the numbers of threads, nodes and pools by their ids in the definitions. After
+/* Replaces the numbers of threads, backtraces and pools by their ids in the definitions. After
  * statistics_finish; ids must live until the last row. */
 int statistics_renumber(struct statistics *statistics, const struct statistics_ids *ids,
                         struct error *err);
@@ -178,7 +178,7 @@ void statistics_visit(struct statistics *statistics, struct checkpoint_io *io);
 /* Sums of realloc chains by process and first stack. */
 struct chain_totals_entry {
     uint32_t process;
-    uint32_t first_node;
+    uint32_t first_backtrace;
     uint64_t chains, leaked_chains;
     uint64_t reallocs, moves, copied_bytes;
     uint64_t longest;
@@ -193,7 +193,7 @@ int chain_totals_add(struct hash_map *totals, const struct pairing_chain *chain,
 void chain_totals_sort(struct hash_map *totals);
 
 /* Saves the sums, or loads them into an empty map (checkpoint_io.h). */
-void chain_totals_visit(struct hash_map *totals, uint32_t n_processes, uint32_t n_nodes,
+void chain_totals_visit(struct hash_map *totals, uint32_t n_processes, uint32_t n_backtraces,
                         struct checkpoint_io *io);
 
 struct left_block {
@@ -314,9 +314,9 @@ struct window_numbers statistics_window_numbers(const struct statistics *statist
                                                 uint32_t process);
 
 /* Maps DEFINITIONS_NO_BACKTRACE (stack not captured) to 0. */
-static inline uint32_t statistics_known_node(uint32_t node)
+static inline uint32_t statistics_known_backtrace(uint32_t backtrace)
 {
-    return node == DEFINITIONS_NO_BACKTRACE ? 0 : node;
+    return backtrace == DEFINITIONS_NO_BACKTRACE ? 0 : backtrace;
 }
 
 /* Reports an allocation for which heap_ranges_is_heap_block holds to heap_ranges and
@@ -371,9 +371,9 @@ static inline void statistics_prefetch_stack(const struct expecting *own, const 
     if (!live_table_is_prefetch_slot(live, event->address, &expected->prefetch_slot))
         return;
     if (event->kind == EVENT_ALLOC || event->kind == EVENT_REALLOC_END)
-        expected->stack = totals_stack_find(totals, event->node);
+        expected->stack = totals_stack_find(totals, event->backtrace);
     else if (block && event->address && block->address == event->address)
-        expected->stack = totals_stack_find(totals, block->node);
+        expected->stack = totals_stack_find(totals, block->backtrace);
     if (expected->stack)
         totals_stack_fetch(expected->stack);
 }

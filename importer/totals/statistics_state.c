@@ -59,12 +59,13 @@ static void visit_own(struct statistics *statistics, struct checkpoint_io *io)
     state_count(io, &n, statistics->n_processes);
     for (size_t id = 1; id <= n && checkpoint_io_code(io) == 0; id++)
         visit_process(statistics, &statistics->processes[id], io);
-    chain_totals_visit(&statistics->chains, statistics->n_processes, statistics->room.n_nodes, io);
+    chain_totals_visit(&statistics->chains, statistics->n_processes, statistics->room.n_backtraces,
+                       io);
 }
 
-static bool has_stack(const void *context, uint32_t process, uint32_t node)
+static bool has_stack(const void *context, uint32_t process, uint32_t backtrace)
 {
-    return totals_has_stack(context, process, node);
+    return totals_has_stack(context, process, backtrace);
 }
 
 static void visit_groups(struct statistics *statistics, struct checkpoint_io *io)
@@ -112,7 +113,7 @@ static void visit_pools(struct statistics *statistics, struct checkpoint_io *io)
 void statistics_visit(struct statistics *statistics, struct checkpoint_io *io)
 {
     const struct statistics_room room = room_begun(statistics);
-    const struct live_table_most most = {.n_nodes = room.n_nodes,
+    const struct live_table_most most = {.n_backtraces = room.n_backtraces,
                                          .n_processes = room.n_processes,
                                          .n_groups = (uint32_t)statistics->definitions->n_groups,
                                          .has_stack = has_stack,

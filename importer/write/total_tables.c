@@ -522,8 +522,8 @@ static int write_state(sqlite3_stmt *insert, uint64_t snapshot, uint32_t id,
         insert, err, "uuuuuuuuuzzuuuu", snapshot, (uint64_t)id, state->parts.extent_bytes,
         state->parts.live_bytes, state->parts.slack_bytes, state->parts.overhead_bytes,
         state->parts.hole_bytes, state->parts.free_page_bytes, state->parts.top_bytes,
-        state->topmost_id, (uint64_t)state->topmost_node, state->pages_to[0], state->pages_to[1],
-        state->pages_to[2], state->pages_to[3]);
+        state->topmost_id, (uint64_t)state->topmost_backtrace, state->pages_to[0],
+        state->pages_to[1], state->pages_to[2], state->pages_to[3]);
 }
 
 /* With samples, the position of blocks in heaps is not known. */
@@ -582,7 +582,7 @@ static void page_column(const void *row, int column, sqlite3_context *context)
         page->heap,
         page->live_bytes,
         page->live_blocks,
-        page_row->has_owner ? page->owner_node : UINT64_MAX,
+        page_row->has_owner ? page->owner_backtrace : UINT64_MAX,
         page->example_id,
     };
     result_unless(context, values[column], UINT64_MAX);
@@ -624,7 +624,7 @@ static int write_pins(struct statistics *statistics, enum statistics_moment mome
     for (size_t i = 0; code == 0 && i < n; i++)
         code = database_insert(
             insert, err, "uuuuuuu", snapshot_of(statistics, moment, pins[i].heap),
-            (uint64_t)pins[i].node, (uint64_t)pins[i].common_frames, pins[i].n_pages,
+            (uint64_t)pins[i].backtrace, (uint64_t)pins[i].common_frames, pins[i].n_pages,
             pins[i].live_bytes, pins[i].emptiest_bytes, pins[i].example_id);
     free(pins);
     return code;

@@ -67,7 +67,7 @@ static inline int see_snapshot(void *context, const struct snapshot *snapshot, s
 
     (void)err;
     for (size_t i = 0; i < snapshot->n_stacks; i++)
-        require(i == 0 || snapshot->stacks[i - 1].node < snapshot->stacks[i].node);
+        require(i == 0 || snapshot->stacks[i - 1].backtrace < snapshot->stacks[i].backtrace);
     seen->n_reported += snapshot->n_stacks;
     return 0;
 }

@@ -175,16 +175,19 @@ static void test_stacks_of_two_processes_are_one_tree(void **state)
     reading = log_reading_events(set);
     assert_int_equal(reading.n_events, 8);
     for (size_t i = 0; i < 8; i++)
-        assert_string_equal(stack_text(definitions, reading.events[i].node), stacks[i]);
-    assert_int_equal(reading.events[0].node, reading.events[1].node);
-    assert_int_equal(reading.events[0].node, reading.events[5].node);
-    assert_int_not_equal(reading.events[0].node, reading.events[6].node);
-    assert_int_not_equal(reading.events[0].node, reading.events[7].node);
-    assert_int_not_equal(reading.events[2].node, reading.events[4].node);
-    assert_int_equal(definitions->backtraces[reading.events[2].node].status, DEFINITIONS_TRUNCATED);
-    assert_int_equal(definitions->backtraces[reading.events[3].node].status, DEFINITIONS_GUESSED);
-    assert_int_equal(definitions->backtraces[reading.events[4].node].status, DEFINITIONS_COMPLETE);
-    assert_int_equal(definitions->backtraces[reading.events[0].node].depth, 2);
+        assert_string_equal(stack_text(definitions, reading.events[i].backtrace), stacks[i]);
+    assert_int_equal(reading.events[0].backtrace, reading.events[1].backtrace);
+    assert_int_equal(reading.events[0].backtrace, reading.events[5].backtrace);
+    assert_int_not_equal(reading.events[0].backtrace, reading.events[6].backtrace);
+    assert_int_not_equal(reading.events[0].backtrace, reading.events[7].backtrace);
+    assert_int_not_equal(reading.events[2].backtrace, reading.events[4].backtrace);
+    assert_int_equal(definitions->backtraces[reading.events[2].backtrace].status,
+                     DEFINITIONS_TRUNCATED);
+    assert_int_equal(definitions->backtraces[reading.events[3].backtrace].status,
+                     DEFINITIONS_GUESSED);
+    assert_int_equal(definitions->backtraces[reading.events[4].backtrace].status,
+                     DEFINITIONS_COMPLETE);
+    assert_int_equal(definitions->backtraces[reading.events[0].backtrace].depth, 2);
     assert_int_equal(log_reading_damages(set), 0);
     free(reading.events);
     log_set_close(set);
@@ -219,8 +222,9 @@ static void test_lost_parents_and_cycles(void **state)
     check_tree(definitions);
     reading = log_reading_events(set);
     for (size_t i = 0; i < 7; i++)
-        assert_string_equal(stack_text(definitions, reading.events[i].node), stacks[i]);
-    assert_int_equal(definitions->backtraces[reading.events[0].node].status, DEFINITIONS_TRUNCATED);
+        assert_string_equal(stack_text(definitions, reading.events[i].backtrace), stacks[i]);
+    assert_int_equal(definitions->backtraces[reading.events[0].backtrace].status,
+                     DEFINITIONS_TRUNCATED);
     assert_int_equal(log_set_damage(set)->count[LOG_DAMAGE_NODE], 5);
     free(reading.events);
     log_set_close(set);
