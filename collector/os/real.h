@@ -7,7 +7,7 @@
  * tcmalloc stays its allocator.
  *
  *   RE-1 After real_init every member that some object defines is set, the others are NULL.
- *   RE-2 While real_is_early, this library is not relocated yet (an IFUNC resolver of another
+ *   RE-2 While real_is_bootstrap, this library is not relocated yet (an IFUNC resolver of another
  *        object allocates). Only real_early_* may run then. Their blocks come from a static array
  *        and are never passed to a real function.
  *
@@ -168,20 +168,20 @@ const char *real_own_path(void);
 /* Address of a function of the vdso, NULL if there is none. */
 void *real_find_in_vdso(const char *name);
 
-bool real_is_early(void);
-void *real_early_allocate(size_t alignment, size_t size_bytes);
-void *real_early_reallocate(void *block, size_t size_bytes);
-bool real_has_early_blocks(void); /* whether there ever was one */
+bool real_is_bootstrap(void);
+void *real_bootstrap_allocate(size_t alignment, size_t size_bytes);
+void *real_bootstrap_reallocate(void *block, size_t size_bytes);
+bool real_has_bootstrap_blocks(void); /* whether there ever was one */
 
 enum {
-    REAL_EARLY_BYTES = 32768
+    REAL_BOOTSTRAP_BYTES = 32768
 };
 
-extern MTRACE_HIDDEN unsigned char g_real_early[REAL_EARLY_BYTES];
+extern MTRACE_HIDDEN unsigned char g_real_bootstrap[REAL_BOOTSTRAP_BYTES];
 
-static inline bool real_is_early_block(const void *block)
+static inline bool real_is_bootstrap_block(const void *block)
 {
-    return (uintptr_t)block - (uintptr_t)g_real_early < REAL_EARLY_BYTES;
+    return (uintptr_t)block - (uintptr_t)g_real_bootstrap < REAL_BOOTSTRAP_BYTES;
 }
 
 #endif

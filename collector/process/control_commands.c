@@ -54,7 +54,7 @@ enum recorder_liveness recorder_liveness_look(uint32_t *heartbeat)
     uint32_t last = *heartbeat;
     bool is_pid_absent = sys_process_exists((long)pid_of_recorder(log)) != 0;
 
-    *heartbeat = atomic_load_explicit(&log_question_of(log)->heartbeat, memory_order_acquire);
+    *heartbeat = atomic_load_explicit(&log_request_of(log)->heartbeat, memory_order_acquire);
     if (is_pid_absent)
         note_absent_recorder(*heartbeat);
     if (*heartbeat != last)
@@ -79,7 +79,7 @@ static _Atomic uint32_t g_switchers;
 static const uint64_t g_time_limit_ns = 2000000000;
 
 /* When the recorder was first found dead, CLOCK_MONOTONIC; 0: it was alive at the last look. */
-static _Atomic uint64_t g_gone_since_ns;
+static _Atomic uint64_t g_dead_since_ns;
 static _Atomic uint32_t g_last_heartbeat;
 
 /* CT-3: after concurrent switches the last thread writes the final state. */
@@ -106,7 +106,7 @@ void control_commands_begin(bool is_on)
     atomic_store_explicit(&g_obeyer, 0, memory_order_relaxed); /* may be a thread of the parent */
     atomic_store_explicit(&g_done, 0, memory_order_relaxed);
     atomic_store_explicit(&g_n_marks, 0, memory_order_relaxed);
-    atomic_store_explicit(&g_gone_since_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&g_dead_since_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&g_last_heartbeat, 0, memory_order_relaxed);
     recorder_liveness_forget();
     atomic_store_explicit(&control->is_open, is_on, memory_order_relaxed);
@@ -150,7 +150,7 @@ static enum log_order order_in(uint32_t wanted)
 static void leave(void)
 {
     if (state_config()->is_attached)
-        (void)got_rebinding_lead(false);
+        (void)got_rebinding_set(false);
     end_recording();
 }
 
@@ -195,7 +195,7 @@ static bool is_recorders_alone(void)
 /* CT-6. True for one thread only. */
 static bool is_forgotten(void)
 {
-    uint64_t since_ns = atomic_load_explicit(&g_gone_since_ns, memory_order_relaxed);
+    uint64_t since_ns = atomic_load_explicit(&g_dead_since_ns, memory_order_relaxed);
     uint32_t heartbeat = atomic_load_explicit(&g_last_heartbeat, memory_order_relaxed);
     bool is_any_there;
     uint64_t now_ns;
@@ -209,8 +209,8 @@ static bool is_forgotten(void)
     if (!is_any_there && since_ns != 0)
         return now_ns > since_ns + g_time_limit_ns
                && atomic_compare_exchange_strong_explicit(
-                   &g_gone_since_ns, &since_ns, 0, memory_order_relaxed, memory_order_relaxed);
-    atomic_store_explicit(&g_gone_since_ns, is_any_there ? 0 : now_ns, memory_order_relaxed);
+                   &g_dead_since_ns, &since_ns, 0, memory_order_relaxed, memory_order_relaxed);
+    atomic_store_explicit(&g_dead_since_ns, is_any_there ? 0 : now_ns, memory_order_relaxed);
     return false;
 }
 

@@ -31,7 +31,7 @@ enum {
  * longer belongs to this process. It is not touched then, and all functions return ECANCELED. */
 struct self_report {
     struct log_file *log;
-    struct log_question *question;
+    struct log_request *request;
     uint64_t generation;
     uint32_t requester;
     bool is_lost;
@@ -146,10 +146,10 @@ static bool is_left(uintptr_t asked, uintptr_t frame)
 }
 
 /* No request waits for its reply: the holder of the slot must act. */
-static bool is_its_holders_turn(const struct log_question *question)
+static bool is_holder_due(const struct log_request *request)
 {
-    return atomic_load_explicit(&question->n_asked, memory_order_relaxed)
-           == atomic_load_explicit(&question->n_answered, memory_order_relaxed);
+    return atomic_load_explicit(&request->n_posted, memory_order_relaxed)
+           == atomic_load_explicit(&request->n_answered, memory_order_relaxed);
 }
 
 /* IQ-6: a thread that waits for the slot. */
@@ -160,36 +160,36 @@ struct place {
     unsigned naps_idle;      /* while the holder did nothing */
 };
 
-static bool is_next(const struct log_question *question, const struct place *place)
+static bool is_next(const struct log_request *request, const struct place *place)
 {
-    uint32_t n_admitted = atomic_load_explicit(&question->n_admitted, memory_order_relaxed);
+    uint32_t n_admitted = atomic_load_explicit(&request->n_admitted, memory_order_relaxed);
 
     return (int32_t)(place->ticket - n_admitted) <= 0;
 }
 
-static bool is_first(const struct log_question *question, const struct place *place)
+static bool is_first(const struct log_request *request, const struct place *place)
 {
-    return is_next(question, place) || place->naps_free > MOST_NAPS_FOR_EARLIER;
+    return is_next(request, place) || place->naps_free > MOST_NAPS_FOR_EARLIER;
 }
 
-static void see_turn(const struct log_question *question, struct place *place)
+static void observe_slot(const struct log_request *request, struct place *place)
 {
-    uint32_t holder = atomic_load_explicit(&question->requester, memory_order_relaxed);
-    uint32_t number = atomic_load_explicit(&question->n_asked, memory_order_relaxed);
+    uint32_t holder = atomic_load_explicit(&request->requester, memory_order_relaxed);
+    uint32_t number = atomic_load_explicit(&request->n_posted, memory_order_relaxed);
     bool is_same = holder == place->holder && number == place->number;
 
     if (!is_same || holder)
         place->naps_free = 0;
-    if (!is_same || !holder || !is_its_holders_turn(question))
+    if (!is_same || !holder || !is_holder_due(request))
         place->naps_idle = 0;
     place->holder = holder;
     place->number = number;
 }
 
-static bool may_take_turn(const struct log_question *question, const struct place *place)
+static bool may_take_slot(const struct log_request *request, const struct place *place)
 {
     if (!place->holder)
-        return is_first(question, place);
+        return is_first(request, place);
     return place->naps_idle > MOST_NAPS_IDLE || sys_thread_exists((long)place->holder) == -ESRCH;
 }
 
@@ -201,79 +201,77 @@ static uint32_t bit_of(uint32_t ticket)
 
 /* Threads that are not next look less often for a slot that its holder never releases: there may be
  * many. */
-static void wait_for_turn(struct self_report *self_report, struct place *place,
+static void wait_for_slot(struct self_report *self_report, struct place *place,
                           struct time_limit *time_limit)
 {
-    const struct log_question *question = self_report->question;
-    unsigned n = !place->holder             ? MOST_NAPS_FOR_EARLIER + 1
-                 : is_next(question, place) ? NAPS_OF_NEXT
-                                            : NAPS_PER_LOOK;
+    const struct log_request *request = self_report->request;
+    unsigned n = !place->holder            ? MOST_NAPS_FOR_EARLIER + 1
+                 : is_next(request, place) ? NAPS_OF_NEXT
+                                           : NAPS_PER_LOOK;
 
-    n = sleep_on(self_report, &question->requester, place->holder, bit_of(place->ticket), n,
+    n = sleep_on(self_report, &request->requester, place->holder, bit_of(place->ticket), n,
                  time_limit);
     place->naps_free += n;
     place->naps_idle += n;
 }
 
 /* A thread that was passed over is first then. */
-static void admit(struct log_question *question, const struct place *place)
+static void admit(struct log_request *request, const struct place *place)
 {
-    uint32_t n_admitted = atomic_load_explicit(&question->n_admitted, memory_order_relaxed);
+    uint32_t n_admitted = atomic_load_explicit(&request->n_admitted, memory_order_relaxed);
 
     if ((int32_t)(place->ticket + 1 - n_admitted) > 0)
-        atomic_store_explicit(&question->n_admitted, place->ticket + 1, memory_order_relaxed);
+        atomic_store_explicit(&request->n_admitted, place->ticket + 1, memory_order_relaxed);
 }
 
 /* Takes the slot from the holder that was seen. */
-static bool take_turn_of(struct log_question *question, uint32_t requester,
-                         const struct place *place)
+static bool take_slot_of(struct log_request *request, uint32_t requester, const struct place *place)
 {
     uint32_t holder = place->holder;
     bool is_taken = atomic_compare_exchange_strong_explicit(
-        &question->requester, &holder, requester, memory_order_seq_cst, memory_order_relaxed);
+        &request->requester, &holder, requester, memory_order_seq_cst, memory_order_relaxed);
 
     if (is_taken)
-        admit(question, place);
+        admit(request, place);
     return is_taken;
 }
 
 /* IQ-1, IQ-3, IQ-6. Only this thread can make itself the holder. */
-static int take_turn(struct self_report *self_report)
+static int take_slot(struct self_report *self_report)
 {
-    struct log_question *question = self_report->question;
+    struct log_request *request = self_report->request;
     struct time_limit time_limit = {.heartbeat = 0};
     struct place place = {.naps_free = 0};
 
-    if (atomic_load_explicit(&question->requester, memory_order_relaxed) == self_report->requester)
+    if (atomic_load_explicit(&request->requester, memory_order_relaxed) == self_report->requester)
         return is_left(g_asking.frame, self_report->frame) ? 0 : EDEADLK;
-    place.ticket = atomic_fetch_add_explicit(&question->n_tickets, 1, memory_order_relaxed);
+    place.ticket = atomic_fetch_add_explicit(&request->n_tickets, 1, memory_order_relaxed);
     for (;;) {
-        see_turn(question, &place);
-        if (may_take_turn(question, &place)
-            && take_turn_of(question, self_report->requester, &place))
+        observe_slot(request, &place);
+        if (may_take_slot(request, &place) && take_slot_of(request, self_report->requester, &place))
             return 0;
         if (!is_answering(&time_limit))
             return ENOTCONN;
-        wait_for_turn(self_report, &place, &time_limit);
+        wait_for_slot(self_report, &place, &time_limit);
         if (self_report->is_lost)
             return ECANCELED;
     }
 }
 
 /* Also works if another thread has taken the slot. */
-static void give_turn_up(const struct self_report *self_report)
+static void release_slot(const struct self_report *self_report)
 {
-    struct log_question *question = self_report->question;
+    struct log_request *request = self_report->request;
     uint32_t requester = self_report->requester;
 
     g_asking.frame = 0;
     if (self_report->is_lost)
         return;
-    if (atomic_compare_exchange_strong_explicit(&question->requester, &requester, 0,
+    if (atomic_compare_exchange_strong_explicit(&request->requester, &requester, 0,
                                                 memory_order_release, memory_order_relaxed)
         && !sys_is_forbidden())
-        sys_wake_shared(&question->requester,
-                        bit_of(atomic_load_explicit(&question->n_admitted, memory_order_relaxed)));
+        sys_wake_shared(&request->requester,
+                        bit_of(atomic_load_explicit(&request->n_admitted, memory_order_relaxed)));
 }
 
 /* Writes the marker. All that this thread did comes before it; what any thread does from now on
@@ -284,7 +282,7 @@ static bool put_marker(uint32_t number, uint64_t *ret_ticks)
     struct fmt out = FMT_BUFFER(name);
     uint64_t words[3] = {0, 0, 0};
 
-    fmt_string(&out, LOG_QUESTION_MARKER);
+    fmt_string(&out, LOG_REQUEST_MARKER);
     fmt_decimal(&out, number);
     return record_labelled(LOG_MARK, 0, words, 3, name, ret_ticks);
 }
@@ -297,7 +295,7 @@ static int wait_for(struct self_report *self_report, const _Atomic uint32_t *cou
     uint32_t seen;
 
     while ((seen = atomic_load_explicit(counter, memory_order_acquire)) != number) {
-        if (atomic_load_explicit(&self_report->question->n_asked, memory_order_relaxed)
+        if (atomic_load_explicit(&self_report->request->n_posted, memory_order_relaxed)
             != g_asking.number)
             return ECANCELED;
         if (!is_answering(&time_limit))
@@ -347,13 +345,13 @@ static bool fits_in_memory(int64_t n_bytes)
  * not be opened, or is too large for memory. */
 static bool open_answer(struct self_report *self_report)
 {
-    const struct log_question *question = self_report->question;
-    char path[LOG_QUESTION_PATH_BYTES];
+    const struct log_request *request = self_report->request;
+    char path[LOG_REQUEST_PATH_BYTES];
     struct sys_file_id file;
     long start = 0;
     long fd;
 
-    memcpy(path, question->answer_path, sizeof(path));
+    memcpy(path, request->answer_path, sizeof(path));
     path[sizeof(path) - 1] = '\0';
     fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
@@ -389,17 +387,17 @@ static int copy_answer(struct self_report *self_report, int to)
 /* For a process that cannot open or map the reply. */
 static int copy_parts(struct self_report *self_report, int to)
 {
-    struct log_question *question = self_report->question;
+    struct log_request *request = self_report->request;
 
     for (;;) {
         uint32_t n =
-            atomic_fetch_add_explicit(&question->n_parts_wanted, 1, memory_order_release) + 1;
-        int code = wait_for(self_report, &question->n_parts_given, n);
-        uint32_t n_bytes = code ? 0 : question->part_bytes;
-        if (code || n_bytes == 0 || n_bytes > LOG_QUESTION_BYTES)
+            atomic_fetch_add_explicit(&request->n_parts_wanted, 1, memory_order_release) + 1;
+        int code = wait_for(self_report, &request->n_parts_given, n);
+        uint32_t n_bytes = code ? 0 : request->part_bytes;
+        if (code || n_bytes == 0 || n_bytes > LOG_REQUEST_BYTES)
             return code;
         sleep_begins(self_report);
-        code = sys_write_all(to, question->text, n_bytes);
+        code = sys_write_all(to, request->text, n_bytes);
         sleep_ended(self_report);
         if (self_report->is_lost)
             return ECANCELED;
@@ -411,16 +409,16 @@ static int copy_parts(struct self_report *self_report, int to)
 /* IQ-4 */
 static int take_answer(struct self_report *self_report, int fd)
 {
-    struct log_question *question = self_report->question;
+    struct log_request *request = self_report->request;
     uint32_t number = g_asking.number;
-    int status = atomic_load_explicit(&question->status, memory_order_relaxed);
+    int status = atomic_load_explicit(&request->status, memory_order_relaxed);
     bool is_open = open_answer(self_report);
     int copied = is_open ? 0 : copy_parts(self_report, fd);
 
     if (!self_report->is_lost
-        && atomic_load_explicit(&question->n_asked, memory_order_relaxed) == number)
-        atomic_store_explicit(&question->n_read, number, memory_order_release);
-    give_turn_up(self_report);
+        && atomic_load_explicit(&request->n_posted, memory_order_relaxed) == number)
+        atomic_store_explicit(&request->n_read, number, memory_order_release);
+    release_slot(self_report);
     if (is_open)
         copied = copy_answer(self_report, fd);
     return status && !self_report->is_lost ? status : copied;
@@ -428,34 +426,34 @@ static int take_answer(struct self_report *self_report, int fd)
 
 static int ask(struct self_report *self_report, const char *text, size_t n_bytes)
 {
-    struct log_question *question = self_report->question;
-    uint32_t number = atomic_load_explicit(&question->n_asked, memory_order_relaxed) + 1;
+    struct log_request *request = self_report->request;
+    uint32_t number = atomic_load_explicit(&request->n_posted, memory_order_relaxed) + 1;
 
-    memcpy(question->text, text, n_bytes + 1);
-    atomic_store_explicit(&question->n_parts_wanted,
-                          atomic_load_explicit(&question->n_parts_given, memory_order_relaxed),
+    memcpy(request->text, text, n_bytes + 1);
+    atomic_store_explicit(&request->n_parts_wanted,
+                          atomic_load_explicit(&request->n_parts_given, memory_order_relaxed),
                           memory_order_relaxed);
-    if (!put_marker(number, &question->marker_ticks))
+    if (!put_marker(number, &request->marker_ticks))
         return ENOSPC;
     g_asking.number = number;
     (void)in_flight_wait(nap, self_report);
     if (self_report->is_lost
-        || atomic_load_explicit(&question->requester, memory_order_relaxed)
+        || atomic_load_explicit(&request->requester, memory_order_relaxed)
                != self_report->requester)
         return ECANCELED;
-    atomic_store_explicit(&question->n_asked, number, memory_order_release);
+    atomic_store_explicit(&request->n_posted, number, memory_order_release);
     if (!sys_is_forbidden()) /* else the recorder sees it at its next look */
-        sys_wake_shared(&question->n_asked, UINT32_MAX);
-    return wait_for(self_report, &question->n_answered, number);
+        sys_wake_shared(&request->n_posted, UINT32_MAX);
+    return wait_for(self_report, &request->n_answered, number);
 }
 
-static int ask_in_turn(struct self_report *self_report, const char *text, int fd)
+static int post_in_turn(struct self_report *self_report, const char *text, int fd)
 {
     int status;
 
     if (!wait_for_recorder(self_report))
         return self_report->is_lost ? ECANCELED : ENOTCONN;
-    status = take_turn(self_report);
+    status = take_slot(self_report);
     if (status)
         return status;
     forget_left_answer(self_report);
@@ -463,11 +461,11 @@ static int ask_in_turn(struct self_report *self_report, const char *text, int fd
     status = ask(self_report, text, fmt_length(text));
     if (status == 0)
         return take_answer(self_report, fd);
-    give_turn_up(self_report);
+    release_slot(self_report);
     return status;
 }
 
-_Static_assert(LOG_QUESTION_BYTES == 1536, "what is said of it here, in mtrace.h and docs/api.md");
+_Static_assert(LOG_REQUEST_BYTES == 1536, "what is said of it here, in mtrace.h and docs/api.md");
 
 /* A request that is not sent to the recorder. */
 static int refuse(int fd, const char *why, int code)
@@ -484,15 +482,15 @@ int self_report_ask(const char *text, int fd)
 
     if (!text)
         return refuse(fd, "not understood, it is NULL\n", EINVAL);
-    if (fmt_length(text) >= LOG_QUESTION_BYTES)
+    if (fmt_length(text) >= LOG_REQUEST_BYTES)
         return refuse(fd, "a question has 1535 bytes at most\n", E2BIG);
     if (id <= 0 || !quiet_begin(&self_report.quiet))
         return ENOTCONN;
     self_report.log = segment_log();
-    self_report.question = log_question_of(self_report.log);
+    self_report.request = log_request_of(self_report.log);
     self_report.requester = (uint32_t)id;
     self_report.generation = atomic_load_explicit(g_state_generation, memory_order_relaxed);
-    status = ask_in_turn(&self_report, text, fd);
+    status = post_in_turn(&self_report, text, fd);
     quiet_end(&self_report.quiet);
     return status;
 }

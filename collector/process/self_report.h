@@ -3,7 +3,7 @@
  * self_report: asks the recorder for a report about this process, and waits for the reply.
  *
  * A marker in the log defines the time of the report. The number and the words of the request are
- * in the header page of the log (struct log_question of log_format.h). The recorder writes the
+ * in the header page of the log (struct log_request of log_format.h). The recorder writes the
  * reply to a file, which is opened and closed here. A process that cannot open it gets the reply in
  * parts through the header page. Requests wake the recorder (request_wakeup.h).
  *

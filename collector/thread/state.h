@@ -51,7 +51,7 @@ enum mode_flag {
         8,             /* no window was open yet, so no block is known: frees are not recorded */
     MODE_SAMPLED = 16, /* most blocks are not recorded (sampler.h) */
     MODE_SPECIAL_BLOCKS =
-        32, /* blocks are zeroed, or some are bootstrap blocks (real_early_allocate) */
+        32, /* blocks are zeroed, or some are bootstrap blocks (real_bootstrap_allocate) */
     MODE_WAKEUP = 1 << 8, /* the recorder may have a command (control_commands.h) */
 };
 
@@ -74,8 +74,8 @@ static inline bool mode_has(unsigned ways)
     return (mode_flags() & ways) != 0;
 }
 
-/* The fence pairs with state_watch: what was written before it is visible. */
-static inline bool state_is_watched(void)
+/* The fence pairs with state_set_callbacks: what was written before it is visible. */
+static inline bool state_has_callbacks(void)
 {
     if (!mode_has(MODE_CALLBACKS))
         return false;
@@ -108,7 +108,7 @@ bool state_set_tracing(bool is_on);
 void state_await_first_window(void);
 
 /* These set flags that stay until state_clear_set_flags. */
-void state_watch(void);
+void state_set_callbacks(void);
 void state_set_no_free_stacks(void);
 void state_clear_set_flags(void);
 void state_set_sampled(void);

@@ -62,7 +62,7 @@ static void visit_pasts(struct incremental_import *incremental, struct checkpoin
         state_bool(io, &pasts[i].has_time_shift);
         state_u32(io, &pasts[i].time_shift);
         state_check(io, pasts[i].time_shift <= COLUMNS_MAX_TIME_SHIFT, "the clock");
-        state_u32(io, &pasts[i].first_generation);
+        state_u32(io, &pasts[i].first_rotated_number);
         state_u64(io, &pasts[i].n_losses);
         state_u64(io, &pasts[i].lost_bytes);
         clock_past_visit(&pasts[i].clock, io);
@@ -121,7 +121,7 @@ int incremental_import_save(struct incremental_import *incremental, const struct
         return error_set(err, ERROR_FORMAT, "nothing is kept of the recording that could be saved");
     code = incremental_import_take_pasts(incremental, err);
     if (code == 0)
-        code = checkpoint_io_save(sink, &incremental->memo, &io, err);
+        code = checkpoint_io_save(sink, &incremental->cache, &io, err);
     if (code == 0) {
         room = *statistics_room(incremental->import.statistics);
         visit_head(incremental, &room, io);

@@ -77,7 +77,7 @@ void incremental_import_close(struct incremental_import *incremental)
     log_set_close(incremental->import.logs);
     database_blank_done(&incremental->whole);
     database_blank_done(&incremental->small);
-    state_memo_done(&incremental->memo);
+    chunk_cache_done(&incremental->cache);
     free(incremental);
 }
 
@@ -96,29 +96,29 @@ uint64_t incremental_import_sample_ns(const struct incremental_import *increment
     return incremental->import.samples[input].last_ns;
 }
 
-uint32_t incremental_import_first_generation(const struct incremental_import *incremental,
-                                             size_t input)
+uint32_t incremental_import_first_rotated_number(const struct incremental_import *incremental,
+                                                 size_t input)
 {
-    return input < incremental->n_pasts ? incremental->pasts[input].first_generation : 0;
+    return input < incremental->n_pasts ? incremental->pasts[input].first_rotated_number : 0;
 }
 
-void incremental_import_note_gone(struct incremental_import *incremental, size_t input_index,
-                                  uint32_t first)
+void incremental_import_note_removed(struct incremental_import *incremental, size_t input_index,
+                                     uint32_t first)
 {
     const struct log_input *input = incremental->import.logs->inputs[input_index];
     struct log_set_past *past = &incremental->pasts[input_index];
 
-    if (input_index >= incremental->n_pasts || first <= past->first_generation)
+    if (input_index >= incremental->n_pasts || first <= past->first_rotated_number)
         return;
-    past->n_losses += log_input_n_missing(input, past->first_generation, first);
-    for (size_t i = 1; i <= input->n_generations; i++) {
+    past->n_losses += log_input_n_missing(input, past->first_rotated_number, first);
+    for (size_t i = 1; i <= input->n_rotated_logs; i++) {
         const struct log_file_reader *file = input->files[i];
-        if (file->generation < past->first_generation || file->generation >= first)
+        if (file->rotated_number < past->first_rotated_number || file->rotated_number >= first)
             continue;
         past->n_losses += file->n_losses;
         past->lost_bytes += file->lost_bytes;
     }
-    past->first_generation = first;
+    past->first_rotated_number = first;
 }
 
 const struct log_set *incremental_import_logs(const struct incremental_import *incremental)
@@ -168,7 +168,7 @@ int incremental_import_open_logs(struct incremental_import *incremental, struct 
 
     /* while everything is listed: what a cut or log_set_skip_done omits is not removed */
     if (code == 0 && incremental->is_sole
-        && log_set_forget_gone(incremental->import.logs, &incremental->stream) != 0)
+        && log_set_forget_removed(incremental->import.logs, &incremental->stream) != 0)
         code = error_set(err, ERROR_NOMEM, "out of memory");
     return code;
 }
@@ -439,7 +439,7 @@ static bool can_continue(const struct incremental_import *incremental)
                                incremental->is_sole);
 }
 
-/* From here on the facts refer to the current definitions, with larger capacity if needed; the
+/* From here on the statistics refer to the current definitions, with larger capacity if needed; the
  * previous definitions are freed. */
 static int continue_statistics(struct incremental_import *incremental, bool *ret_is_other,
                                struct error *err)

@@ -4,7 +4,7 @@
 #include "importer/cli/import.h"
 #include "importer/cli/incremental_import.h"
 #include "importer/log/checkpoint_file.h"
-#include "importer/log/log_family.h"
+#include "importer/log/process_logs.h"
 #include "importer/read/log_set.h"
 #include "lib/logfile/log_rotation.h"
 
@@ -30,10 +30,10 @@ static bool is_due(const struct import_options *options)
 
 static bool has_later_logs(const char *path)
 {
-    struct log_family family;
-    bool has_any = log_family_find(path, &family) != 0 || family.n > 0;
+    struct process_logs logs;
+    bool has_any = process_logs_find(path, &logs) != 0 || logs.n > 0;
 
-    log_family_done(&family);
+    process_logs_done(&logs);
     return has_any;
 }
 
@@ -63,14 +63,14 @@ static int check_first(const struct import_options *options, struct error *err)
 
     for (size_t i = 0; code == 0 && i < options->n_logs; i++) {
         const char *path = options->logs[i];
-        size_t n_first = log_family_first_bytes(path);
+        size_t n_first = process_logs_first_bytes(path);
         char *first = strndup(path, n_first);
         bool is_bounded = false;
         struct state_reader *reader = NULL;
         if (!first)
             return error_set(err, ERROR_NOMEM, "out of memory");
         code = checkpoint_file_is_bounded(path, &is_bounded, err);
-        if (code == 0 && is_bounded && n_first < log_family_packed_bytes(path)
+        if (code == 0 && is_bounded && n_first < process_logs_packed_bytes(path)
             && (state_reader_open(first, &reader, NULL) != 0 || reader))
             code =
                 error_set(err, ERROR_USAGE,
@@ -86,7 +86,7 @@ static int check_first(const struct import_options *options, struct error *err)
 /* Without the checkpoint only a part of the run is left, which must not pass for all of it. */
 static void name_state(const char *path, struct error *err)
 {
-    char *state = log_family_state_path(path);
+    char *state = process_logs_checkpoint_path(path);
     struct error said = *err;
 
     if (state)
@@ -143,7 +143,7 @@ static int open_whole(const struct import_options *options, struct progress *pro
     return is_current ? code : 0;
 }
 
-/* A normal ring has more files than the default limit of descriptors (MOST_OPEN_GENERATIONS). */
+/* A normal ring has more files than the default limit of descriptors (MAX_OPEN_ROTATED_LOGS). */
 static void raise_descriptors(void)
 {
     struct rlimit limit;

@@ -311,12 +311,12 @@ static bool is_there(const struct log_file_reader *file)
 
 bool log_file_is_live(const struct log_file_reader *file)
 {
-    return is_there(file) && look(file, writer_liveness_look_at_writer) != WRITER_LIVENESS_DEAD;
+    return is_there(file) && look(file, writer_liveness_of_writer) != WRITER_LIVENESS_DEAD;
 }
 
 bool log_file_may_be_recorded(const struct log_file_reader *file)
 {
-    return is_there(file) && look(file, writer_liveness_look_at_recorder) != WRITER_LIVENESS_DEAD;
+    return is_there(file) && look(file, writer_liveness_of_recorder) != WRITER_LIVENESS_DEAD;
 }
 
 bool log_file_is_locked(const struct log_file_reader *file)

@@ -96,7 +96,7 @@ struct log_file_reader {
     uint64_t scanned_bytes;        /* packed: end of the listed frames */
     struct log_file header;        /* the trailer, if there is one */
     bool has_trailer;              /* the file is complete */
-    uint32_t generation;           /* number of a rotated log; 0: it is not one */
+    uint32_t rotated_number;       /* number of a rotated log; 0: it is not one */
     uint64_t n_losses, lost_bytes; /* of a rotated log: unreadable places and bytes */
     uint64_t *samples;             /* offsets of LOG_FRAME_SAMPLES frames */
     size_t n_samples, samples_capacity;

@@ -49,13 +49,13 @@ struct log_input {
     /* packed file, rotated logs, pool; or a pool alone, then files packed since it was opened */
     struct log_file_reader **files;
     size_t n_files, files_capacity;
-    /* listed ones: files[1] … files[n_generations]; later ones follow the pool */
-    size_t n_generations;
-    uint32_t last_generation; /* the last one that was opened; 0: none */
-    bool is_growing;          /* it was still being written when it was opened */
-    bool had_writer;          /* the same, but it may have been finished during opening */
-    bool has_lost_events;     /* a part of it was unreadable */
-    struct log_file header;   /* the latest value of each field */
+    /* listed ones: files[1] … files[n_rotated_logs]; later ones follow the pool */
+    size_t n_rotated_logs;
+    uint32_t last_rotated_number; /* the last one that was opened; 0: none */
+    bool is_growing;              /* it was still being written when it was opened */
+    bool had_writer;              /* the same, but it may have been finished during opening */
+    bool has_lost_events;         /* a part of it was unreadable */
+    struct log_file header;       /* the latest value of each field */
     struct clock_map clock;
     bool has_time_shift;      /* time_shift is known: it is or was being packed */
     unsigned time_shift;      /* then; else 0 */
@@ -89,8 +89,8 @@ void log_input_close(struct log_input *input);
 /* For a bounded log: all rotated logs before `first` were removed (0: none), and had n_losses
  * unreadable or missing places with lost_bytes. Reports these and any missing rotated logs as
  * damage. */
-void log_input_check_generations(struct log_input *input, uint32_t first, uint64_t n_losses,
-                                 uint64_t lost_bytes, struct log_damage_report *damage);
+void log_input_check_rotated_logs(struct log_input *input, uint32_t first, uint64_t n_losses,
+                                  uint64_t lost_bytes, struct log_damage_report *damage);
 
 /* Number of rotated logs in [first, end) that were begun and are missing. */
 uint64_t log_input_n_missing(const struct log_input *input, uint32_t first, uint32_t end);
@@ -110,7 +110,7 @@ bool log_input_still_grows(const struct log_input *input);
 /* True if all its files are open, so that they stay readable when they are removed. */
 bool log_input_holds_files(const struct log_input *input);
 
-/* True if a thread of its program holds the request slot (struct log_question): from before its
+/* True if a thread of its program holds the request slot (struct log_request): from before its
  * marker is in the log until it has the answer. */
 bool log_input_is_asked(const struct log_input *input);
 

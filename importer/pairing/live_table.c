@@ -383,11 +383,11 @@ void live_table_remove_prefetch_slot(struct live_table *table,
     remove_at(table, prefetch_slot->slot);
 }
 
-void live_table_remove(struct live_table *table, const struct live_block *gone)
+void live_table_remove(struct live_table *table, const struct live_block *removed)
 {
-    size_t slot = table->sought == gone->address ? table->sought_slot : slot_of(table, gone);
+    size_t slot = table->sought == removed->address ? table->sought_slot : slot_of(table, removed);
 
-    MTRACE_ASSERT(block_at(table, number_in(table, table->slots[slot])) == gone);
+    MTRACE_ASSERT(block_at(table, number_in(table, table->slots[slot])) == removed);
     remove_at(table, slot);
 }
 

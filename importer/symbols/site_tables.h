@@ -24,7 +24,7 @@
 struct event_rows;
 struct statistics;
 
-/* Data in memory. facts, snapshots NULL: read from the tables. */
+/* Data in memory. statistics, snapshots NULL: read from the tables. */
 struct site_source {
     const struct statistics *statistics; /* after statistics_finish, with the ids of the database */
     const struct event_rows *snapshots;  /* that kept the rows of snapshot_backtraces */

@@ -354,7 +354,7 @@ static void visit_item(struct kept *item, const struct statistics_room *room,
     struct mapping *piece = &item->mapping;
 
     state_u32(io, &kind);
-    state_check(io, kind <= KEPT_MEMORY, "a fact");
+    state_check(io, kind <= KEPT_MEMORY, "a kept row");
     item->kind = kind <= KEPT_MEMORY ? (enum kept_kind)kind : KEPT_MOVE;
     switch (item->kind) {
     case KEPT_EVENT:

@@ -64,42 +64,42 @@ void chain_totals_visit(struct hash_map *totals, uint32_t n_processes, uint32_t 
 
 /* ---- blocks that are live at the end ---- */
 
-static void left_blocks_done(struct left_blocks *blocks)
+static void leaked_blocks_done(struct leaked_blocks *blocks)
 {
     free(blocks->list);
-    *blocks = (struct left_blocks){0};
+    *blocks = (struct leaked_blocks){0};
 }
 
-int left_blocks_add(struct left_blocks *blocks, const struct live_block *block, uint32_t group,
-                    enum pairing_ended_by ended_by, struct error *err)
+int leaked_blocks_add(struct leaked_blocks *blocks, const struct live_block *block, uint32_t group,
+                      enum pairing_ended_by ended_by, struct error *err)
 {
-    struct left_block *list =
+    struct leaked_block *list =
         dynamic_array_reserve(blocks->list, &blocks->capacity, blocks->n + 1, sizeof *list);
 
     if (!list)
         return error_set(err, ERROR_NOMEM, "out of memory for %zu live blocks", blocks->n);
     blocks->list = list;
     list[blocks->n++] =
-        (struct left_block){.block = *block, .group = group, .ended_by = (uint8_t)ended_by};
+        (struct leaked_block){.block = *block, .group = group, .ended_by = (uint8_t)ended_by};
     return 0;
 }
 
 static int by_id(const void *left, const void *right)
 {
-    uint64_t a = ((const struct left_block *)left)->block.allocation_id;
-    uint64_t b = ((const struct left_block *)right)->block.allocation_id;
+    uint64_t a = ((const struct leaked_block *)left)->block.allocation_id;
+    uint64_t b = ((const struct leaked_block *)right)->block.allocation_id;
 
     return (a > b) - (a < b);
 }
 
-bool left_blocks_next(struct left_blocks *blocks, struct allocation *ret)
+bool leaked_blocks_next(struct leaked_blocks *blocks, struct allocation *ret)
 {
     if (!blocks->is_sorted && blocks->n > 1)
         qsort(blocks->list, blocks->n, sizeof *blocks->list, by_id);
     blocks->is_sorted = true;
     if (blocks->n_reported == blocks->n)
         return false;
-    const struct left_block *left = &blocks->list[blocks->n_reported++];
+    const struct leaked_block *left = &blocks->list[blocks->n_reported++];
     const struct live_block *block = &left->block;
     *ret = (struct allocation){.allocation_id = block->allocation_id,
                                .alloc_ns = block->alloc_ns,
@@ -339,7 +339,7 @@ uint64_t statistics_n_left_out(const struct statistics *statistics, enum statist
     return count_left_out(statistics, kind);
 }
 
-void statistics_keep_left(struct statistics *statistics)
+void statistics_keep_leaked(struct statistics *statistics)
 {
     statistics->left.is_wanted = true;
 }
@@ -433,7 +433,7 @@ void statistics_free(struct statistics *statistics)
     lifetimes_free(statistics->lifetimes);
     heap_ranges_free(statistics->heaps);
     moment_blocks_free(statistics->blocks);
-    left_blocks_done(&statistics->left);
+    leaked_blocks_done(&statistics->left);
     totals_free(statistics->totals);
     group_totals_free(statistics->groups);
     pool_blocks_free(statistics->pools);

@@ -99,7 +99,7 @@ uint64_t statistics_n_left_out(const struct statistics *statistics, enum statist
 
 /* Keeps the blocks that are live at the end for statistics_next_left although other rows are
  * omitted. Before statistics_finish. */
-void statistics_keep_left(struct statistics *statistics);
+void statistics_keep_leaked(struct statistics *statistics);
 
 /* Replaces the numbers of threads, backtraces and pools by their ids in the definitions. After
  * statistics_finish; ids must live until the last row. */
@@ -146,7 +146,7 @@ int statistics_next_row(struct statistics *statistics, struct allocation *ret_al
 int statistics_end_rows(struct statistics *statistics, struct error *err);
 
 /* The next block that is live at the end, in order of id; false at the end. After
- * statistics_skip_rows and statistics_keep_left. */
+ * statistics_skip_rows and statistics_keep_leaked. */
 bool statistics_next_left(struct statistics *statistics, struct allocation *ret_allocation);
 
 /* Time of its last event so far; 0: none. */
@@ -196,7 +196,7 @@ void chain_totals_sort(struct hash_map *totals);
 void chain_totals_visit(struct hash_map *totals, uint32_t n_processes, uint32_t n_backtraces,
                         struct checkpoint_io *io);
 
-struct left_block {
+struct leaked_block {
     struct live_block block;
     uint32_t group;
     uint8_t ended_by; /* enum pairing_ended_by */
@@ -204,19 +204,19 @@ struct left_block {
 
 /* The blocks that are live at the end, for their rows when other rows are omitted. The pairing
  * reports them in no order. Zero-initialized: disabled. */
-struct left_blocks {
-    struct left_block *list;
+struct leaked_blocks {
+    struct leaked_block *list;
     size_t n, capacity;
     size_t n_reported;
     bool is_wanted, is_sorted;
 };
 
-int left_blocks_add(struct left_blocks *blocks, const struct live_block *block, uint32_t group,
-                    enum pairing_ended_by ended_by, struct error *err);
+int leaked_blocks_add(struct leaked_blocks *blocks, const struct live_block *block, uint32_t group,
+                      enum pairing_ended_by ended_by, struct error *err);
 
 /* The next block as an allocation, in order of id, without its earlier chain; false at the end. The
  * first call sorts them. */
-bool left_blocks_next(struct left_blocks *blocks, struct allocation *ret);
+bool leaked_blocks_next(struct leaked_blocks *blocks, struct allocation *ret);
 
 /* The time bucket that was found last, and the times in it. */
 struct life_part {
@@ -251,10 +251,10 @@ struct process_statistics {
 /* How many events ahead the slot in the live table, the block, and the totals of its stack are
  * prefetched. */
 enum {
-    FACTS_EXPECT_STACK = 4,
-    FACTS_EXPECT_BLOCK = 8,
-    FACTS_EXPECT_SLOT = 12,
-    FACTS_EXPECTED = 16 /* a power of two, and more than the farthest */
+    STATISTICS_PREFETCH_STACK = 4,
+    STATISTICS_PREFETCH_BLOCK = 8,
+    STATISTICS_PREFETCH_SLOT = 12,
+    STATISTICS_PREFETCHED = 16 /* a power of two, and more than the farthest */
 };
 
 /* Prefetched data of an event. Invalid if its prefetch slot is for another address. */
@@ -291,14 +291,14 @@ struct statistics {
     enum left_out left_out;
     bool keeps_memory;            /* of statistics_keep_memory */
     struct moment_blocks *blocks; /* NULL: rows say which were live at the moments */
-    struct left_blocks left;      /* statistics_keep_left */
+    struct leaked_blocks left;    /* statistics_keep_leaked */
     struct statistics_room room;
     struct statistics_limits limits;
     uint32_t n_processes;       /* begun */
     struct statistics_ids ids;  /* statistics_renumber; all zero: numbers are ids */
     struct pairing_chain chain; /* of the last row */
-    struct expected expected
-        [FACTS_EXPECTED]; /* ring: entry n_expected modulo its size is that of the next event */
+    /* ring: entry n_expected modulo its size is that of the next event */
+    struct expected expected[STATISTICS_PREFETCHED];
     uint32_t n_expected;
     uint64_t last_mapping_id;
     uint64_t n_events;
@@ -386,17 +386,18 @@ static inline void statistics_prefetch_next(const struct expecting *own, const s
     struct statistics *statistics = own->statistics;
     uint32_t now = statistics->n_expected++;
 
-    if (mtrace_likely(n_events > FACTS_EXPECT_SLOT))
-        statistics_prefetch_slot(own, &events[FACTS_EXPECT_SLOT],
-                                 &statistics->expected[(now + FACTS_EXPECT_SLOT) % FACTS_EXPECTED]);
-    if (mtrace_likely(n_events > FACTS_EXPECT_BLOCK))
+    if (mtrace_likely(n_events > STATISTICS_PREFETCH_SLOT))
+        statistics_prefetch_slot(
+            own, &events[STATISTICS_PREFETCH_SLOT],
+            &statistics->expected[(now + STATISTICS_PREFETCH_SLOT) % STATISTICS_PREFETCHED]);
+    if (mtrace_likely(n_events > STATISTICS_PREFETCH_BLOCK))
         statistics_prefetch_block(
-            &events[FACTS_EXPECT_BLOCK],
-            &statistics->expected[(now + FACTS_EXPECT_BLOCK) % FACTS_EXPECTED]);
-    if (mtrace_likely(n_events > FACTS_EXPECT_STACK))
+            &events[STATISTICS_PREFETCH_BLOCK],
+            &statistics->expected[(now + STATISTICS_PREFETCH_BLOCK) % STATISTICS_PREFETCHED]);
+    if (mtrace_likely(n_events > STATISTICS_PREFETCH_STACK))
         statistics_prefetch_stack(
-            own, &events[FACTS_EXPECT_STACK],
-            &statistics->expected[(now + FACTS_EXPECT_STACK) % FACTS_EXPECTED]);
+            own, &events[STATISTICS_PREFETCH_STACK],
+            &statistics->expected[(now + STATISTICS_PREFETCH_STACK) % STATISTICS_PREFETCHED]);
 }
 
 /* The prefetched data of the current event. Its prefetch slot is valid for the address. */
@@ -404,7 +405,8 @@ static inline struct expected *statistics_expected(struct statistics *statistics
                                                    const struct live_table *live,
                                                    const struct event *event)
 {
-    struct expected *expected = &statistics->expected[statistics->n_expected % FACTS_EXPECTED];
+    struct expected *expected =
+        &statistics->expected[statistics->n_expected % STATISTICS_PREFETCHED];
 
     if (mtrace_unlikely(
             !live_table_is_prefetch_slot(live, event->address, &expected->prefetch_slot))) {

@@ -282,7 +282,7 @@ static int on_live_at_end(void *context, uint32_t process, const struct live_blo
         totals_live_at_end(statistics->totals, process, block, ended_by, chain_backtrace, err);
 
     if (code == 0 && statistics->left.is_wanted)
-        code = left_blocks_add(&statistics->left, block, group, ended_by, err);
+        code = leaked_blocks_add(&statistics->left, block, group, ended_by, err);
     if (code == 0 && ended_by == PAIRING_LEAKED)
         code = on_leaked(statistics, process, block, group, err);
     if (code == 0 && ended_by == PAIRING_EXEC && statistics->lifetimes)

@@ -153,7 +153,7 @@ bool statistics_next_left(struct statistics *statistics, struct allocation *ret_
     uint64_t occupied;
     uint32_t process;
 
-    if (!left_blocks_next(&statistics->left, ret_allocation))
+    if (!leaked_blocks_next(&statistics->left, ret_allocation))
         return false;
     if (statistics->ids.threads)
         renumber_row(statistics, ret_allocation, &no_chain);

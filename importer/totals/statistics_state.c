@@ -50,7 +50,7 @@ static void visit_own(struct statistics *statistics, struct checkpoint_io *io)
 {
     size_t n = statistics->n_processes;
 
-    state_part(io, STATE_FACTS, VERSION);
+    state_part(io, STATE_STATISTICS, VERSION);
     state_u64(io, &statistics->last_mapping_id);
     state_u64(io, &statistics->n_events);
     state_u64(io, &statistics->estimated_bytes);

@@ -209,7 +209,7 @@ struct log_file {
         sample_bytes; /* blocks are samples, drawn by bytes: how many there are to one drawn, on
                                         average; 0: every block is recorded */
     /* by the recorder: files of events that were begun beside a bounded log (LOG_FLAG_RING) */
-    _Atomic uint32_t n_generations;
+    _Atomic uint32_t n_rotated_logs;
     uint32_t pid_space; /* inode of the pid namespace that pid is of; 0: not known */
     /* what is not recorded of libraries that call the C library directly */
     _Atomic uint32_t n_deepbound; /* opened with RTLD_DEEPBIND: what their constructors did */
@@ -249,34 +249,34 @@ static inline void log_file_set_machine(struct log_file *file)
 /*
  * A request of the program for a report about itself, in the header page of a live log after struct
  * log_file.
- *   1. The program writes text and an event LOG_QUESTION_MARKER with the number, then increments
- *      n_asked.
+ *   1. The program writes text and an event LOG_REQUEST_MARKER with the number, then increments
+ *      n_posted.
  *   2. The recorder writes answer_path and status, then n_answered.
  *   3. The program reads the answer, then increments n_read. One request at a time.
  * A program that cannot open answer_path (another user, root directory or PID namespace) increments
  * n_parts_wanted for each part; the recorder writes the part over the text, then n_parts_given. An
  * empty part is the last one.
  */
-#define LOG_QUESTION_MARKER "mtrace report "
+#define LOG_REQUEST_MARKER "mtrace report "
 
 enum {
-    LOG_QUESTION_OFFSET = 2048,
-    LOG_QUESTION_BYTES = 1536,
-    LOG_QUESTION_PATH_BYTES = 64,
+    LOG_REQUEST_OFFSET = 2048,
+    LOG_REQUEST_BYTES = 1536,
+    LOG_REQUEST_PATH_BYTES = 64,
 };
 
-struct log_question {
+struct log_request {
     _Atomic uint32_t requester;             /* tid of the requesting thread; 0: none */
     _Atomic uint32_t n_tickets, n_admitted; /* of a ticket lock between the threads */
-    _Atomic uint32_t n_asked, n_answered, n_read;
+    _Atomic uint32_t n_posted, n_answered, n_read;
     _Atomic uint32_t
         heartbeat; /* increments while the recorder is alive; its PID alone may be reused */
     _Atomic uint32_t n_parts_wanted, n_parts_given;
     uint32_t part_bytes;
-    uint64_t marker_ticks;                     /* time of the marker; 0: unknown */
-    _Atomic int32_t status;                    /* 0, or an errno value */
-    char answer_path[LOG_QUESTION_PATH_BYTES]; /* with its NUL */
-    char text[LOG_QUESTION_BYTES];             /* words of mtrace-query, with a NUL */
+    uint64_t marker_ticks;                    /* time of the marker; 0: unknown */
+    _Atomic int32_t status;                   /* 0, or an errno value */
+    char answer_path[LOG_REQUEST_PATH_BYTES]; /* with its NUL */
+    char text[LOG_REQUEST_BYTES];             /* words of mtrace-query, with a NUL */
     uint32_t reserved;
 };
 
@@ -304,7 +304,7 @@ enum {
 };
 
 /*
- * Commands of the recorder, in the header page of a live log after struct log_question. The
+ * Commands of the recorder, in the header page of a live log after struct log_request. The
  * recorder writes `wanted`, or name and n_marks, then increments n_given. The program executes the
  * new ones and sets n_obeyed to the n_given that it read. Until then `wanted` may be replaced, a
  * name may not. The program looks for commands before fork and exec, when a thread takes a segment,
@@ -744,11 +744,11 @@ LOG_AT(log_file, max_rss_bytes, 264);
 LOG_AT(log_file, unseen_allocator, 280);
 LOG_AT(log_file, sample_bytes, 480);
 _Static_assert(sizeof(struct log_file) == 512, "header");
-_Static_assert(sizeof(struct log_file) <= LOG_QUESTION_OFFSET, "header page");
-LOG_AT(log_question, marker_ticks, 40);
-LOG_AT(log_question, text, 116);
-_Static_assert(sizeof(struct log_question) == 1656, "question");
-_Static_assert(LOG_QUESTION_OFFSET + sizeof(struct log_question) <= LOG_CONTROL_OFFSET,
+_Static_assert(sizeof(struct log_file) <= LOG_REQUEST_OFFSET, "header page");
+LOG_AT(log_request, marker_ticks, 40);
+LOG_AT(log_request, text, 116);
+_Static_assert(sizeof(struct log_request) == 1656, "question");
+_Static_assert(LOG_REQUEST_OFFSET + sizeof(struct log_request) <= LOG_CONTROL_OFFSET,
                "header page");
 LOG_AT(log_control, wakeup_address, 16);
 _Static_assert(sizeof(struct log_control) == 96, "control");
@@ -775,9 +775,9 @@ _Static_assert(sizeof(struct log_sample) == 40, "sample");
 #undef LOG_AT
 
 /* In the header page of a pool, which is mapped whole. */
-static inline struct log_question *log_question_of(struct log_file *file)
+static inline struct log_request *log_request_of(struct log_file *file)
 {
-    return (struct log_question *)(void *)((unsigned char *)file + LOG_QUESTION_OFFSET);
+    return (struct log_request *)(void *)((unsigned char *)file + LOG_REQUEST_OFFSET);
 }
 
 static inline struct log_control *log_control_of(struct log_file *file)

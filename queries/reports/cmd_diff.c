@@ -42,7 +42,8 @@ struct diff {
     int64_t sample_bytes; /* of either side; 0: exact */
 };
 
-enum {
+/* The two recordings, or times, that are compared. */
+enum side {
     BEFORE,
     AFTER,
     BOTH /* blocks live at both times of one recording, which cancel out of the change */
@@ -113,8 +114,8 @@ static int read_entries(const struct query *query, enum stack_measure measure, i
     return rc;
 }
 
-static int read_fallback(const struct query *asked, const struct query_options *options,
-                         enum stack_measure measure, int side, struct diff *diff, struct error *err)
+static int read_side(const struct query *asked, const struct query_options *options,
+                     enum stack_measure measure, int side, struct diff *diff, struct error *err)
 {
     /* The notes of the first database were given when it was opened. */
     bool is_other = options->database_path != asked->options->database_path;
@@ -467,7 +468,7 @@ static int read_sides(const struct query *query, struct query_options *sides,
             break;
         sides[side].command = &side_command;
         sides[side].is_sql_shown = false;
-        rc = read_fallback(query, &sides[side], measure, side, diff, err);
+        rc = read_side(query, &sides[side], measure, side, diff, err);
     }
     return rc;
 }

@@ -201,7 +201,7 @@ static int search(struct tracee *tracee, const struct attaching_call *call,
     urgency_look(&tracee->urgency, call->pid);
     do {
         code = try_at_pace(tracee, place, call, pace, until_ns, ret_answer, err);
-    } while (code == 1 && writer_liveness_is(call->pid) && !target_is_replaced(tracee->target)
+    } while (code == 1 && writer_liveness_is_alive(call->pid) && !target_is_replaced(tracee->target)
              && monotonic_now_ns() < until_ns);
     safe_point_free(place);
     ret_answer->is_busy = code == 1;
@@ -322,7 +322,7 @@ static int look_and_call(const struct attaching_call *call, struct attaching_ans
                > CALL_STUB_TEXT_BYTES)
         return error_set(err, ERROR_USAGE, "the settings of the collector are too long");
     while ((code = look_and_call_once(call, ret_answer, &is_replaced, &is_early, err)) != 0
-           && (is_replaced || is_early) && writer_liveness_is(call->pid)
+           && (is_replaced || is_early) && writer_liveness_is_alive(call->pid)
            && monotonic_now_ns() < until_ns)
         tracee_nap(1000000);
     ret_answer->is_busy |= is_replaced;
@@ -376,7 +376,7 @@ int attaching_run(const struct attaching_call *call, struct attaching_answer *re
     *ret_answer = (struct attaching_answer){.result = 0};
     if (!do_in_thread(&job))
         return error_set(err, ERROR_NOMEM, "cannot start a thread");
-    if (job.code == 0 || writer_liveness_is(call->pid))
+    if (job.code == 0 || writer_liveness_is_alive(call->pid))
         return job.code;
     ret_answer->is_busy = false; /* whatever could not be done */
     return error_set(err, ERROR_NOT_FOUND, "process %d has ended", (int)call->pid);

@@ -216,17 +216,17 @@ static int find_functions(struct target *target, const struct seen *seen, struct
 }
 
 /* Reads the file, because memory may have our code already. */
-static int find_once_code(struct target *target, const struct seen *seen, struct error *err)
+static int find_scratch_code(struct target *target, const struct seen *seen, struct error *err)
 {
     char path[PATH_MAX + 32];
 
     (void)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)target->pid, seen->loader);
-    if (!scratch_code_find(path, &target->once))
+    if (!scratch_code_find(path, &target->scratch_code))
         return error_set(err, ERROR_IO,
                          "process %d has an ld.so ('%s') that is gone, or has no code known to be "
                          "used up: start it under mtrace-record",
                          (int)target->pid, seen->loader);
-    target->once_code = target->loader_base + target->once.address;
+    target->scratch_address = target->loader_base + target->scratch_code.address;
     return 0;
 }
 
@@ -318,7 +318,7 @@ int target_look(struct target *target, const char *library, struct error *err)
     if (code == 0)
         code = find_functions(target, &seen, err);
     if (code == 0)
-        code = find_once_code(target, &seen, err);
+        code = find_scratch_code(target, &seen, err);
     if (code) {
         target_done(target);
         return code;

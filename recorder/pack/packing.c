@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/pack/packing.h"
 
-#include "lib/base/both_clocks.h"
+#include "lib/base/clock_pair.h"
 #include "lib/base/dynamic_array.h"
 #include "lib/base/fault_point.h"
 #include "lib/base/monotonic.h"
 #include "lib/base/utf8.h"
 #include "recorder/pack/elide.h"
 #include "recorder/pack/elide_totals.h"
-#include "recorder/pack/instants.h"
 #include "recorder/pack/last_frees.h"
 #include "recorder/pack/process_tree.h"
+#include "recorder/pack/sync_points.h"
 #include "recorder/patch/allocator.h"
 #include "recorder/patch/patch_plan.h"
 
@@ -56,7 +56,7 @@ void packing_free(struct packing *packing)
     free(packing);
 }
 
-bool packing_start_culling(struct packing *packing, uint64_t max_ns)
+bool packing_start_eliding(struct packing *packing, uint64_t max_ns)
 {
     packing->elide = elide_new(max_ns);
     packing->others = last_frees_new();
@@ -85,14 +85,14 @@ static void report_watermark(struct packing *packing, uint64_t ticks)
 
 void packing_expect_readers(struct packing *packing)
 {
-    packing->is_watched = true;
+    packing->has_readers = true;
     packing->hold_ns = monotonic_now_ns(); /* earlier readers did not expect elided blocks */
     report_watermark(packing, 1);
 }
 
 void packing_abandon(struct packing *packing)
 {
-    if (packing->is_watched)
+    if (packing->has_readers)
         report_watermark(packing, UINT64_MAX);
 }
 
@@ -107,8 +107,8 @@ static double tick_rate(const struct log_file *file)
 {
     if (file->clock != LOG_CLOCK_TSC)
         return 1;
-    return both_clocks_rate(file->start_ticks, file->start_monotonic_ns, file->last_ticks,
-                            file->last_monotonic_ns);
+    return clock_pair_rate(file->start_ticks, file->start_monotonic_ns, file->last_ticks,
+                           file->last_monotonic_ns);
 }
 
 void packing_set_clock(struct packing *packing, const struct log_file *file)
@@ -132,13 +132,13 @@ static void settle_clock(struct packing *packing, const struct log_file *file)
         return;
     memcpy(&known, file, sizeof(known));
     if (tick_rate(&known) == 0
-        && !both_clocks_read(&known, &known.last_ticks, &known.last_monotonic_ns))
+        && !clock_pair_read(&known, &known.last_ticks, &known.last_monotonic_ns))
         memcpy(&known, file, sizeof(known));
     packing_set_clock(packing, &known);
 }
 
 /* Side records are in no segment of a thread. */
-static bool has_side_records(const struct live_log *live)
+static bool has_fallback_records(const struct live_log *live)
 {
     for (uint32_t i = live_log_next_used(live, 0); i < live->n_mapped;
          i = live_log_next_used(live, i + 1))
@@ -157,7 +157,7 @@ static void learn_frees(struct packing *packing)
         return;
     packing->is_alone = packing->is_alone
                         && atomic_load_explicit(&live->seen.n_threads, memory_order_relaxed) <= 1
-                        && !has_side_records(live);
+                        && !has_fallback_records(live);
     if (!packing->is_alone)
         packing->knows_frees = last_frees_read(packing->others, live);
 }
@@ -166,47 +166,47 @@ static void learn_frees(struct packing *packing)
 
 /* A thread of the program is about to post a request, or has posted one that was not seen yet. If
  * false, everything read from the log before this call precedes the marker of the next request. */
-static bool is_asked(const struct packing *packing)
+static bool is_request_pending(const struct packing *packing)
 {
-    const struct log_question *question = live_log_question(packing->live);
+    const struct log_request *request = live_log_request(packing->live);
 
     /* acquire: orders earlier reads of the log before these loads; a thread takes the slot before
      * it stamps its marker, and counts the request after that */
     atomic_thread_fence(memory_order_acquire);
-    uint32_t requester = atomic_load_explicit(&question->requester, memory_order_acquire);
-    uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_relaxed);
-    uint32_t n_answered = atomic_load_explicit(&question->n_answered, memory_order_relaxed);
-    uint32_t n_tickets = atomic_load_explicit(&question->n_tickets, memory_order_relaxed);
+    uint32_t requester = atomic_load_explicit(&request->requester, memory_order_acquire);
+    uint32_t n_posted = atomic_load_explicit(&request->n_posted, memory_order_relaxed);
+    uint32_t n_answered = atomic_load_explicit(&request->n_answered, memory_order_relaxed);
+    uint32_t n_tickets = atomic_load_explicit(&request->n_tickets, memory_order_relaxed);
     bool is_same = requester == packing->requester && n_tickets == packing->n_tickets;
 
-    if (n_asked != packing->n_asked)
+    if (n_posted != packing->n_posted)
         return true;
     return requester && !(packing->is_slot_abandoned && is_same)
-           && (n_asked == n_answered || !is_same);
+           && (n_posted == n_answered || !is_same);
 }
 
 /* A thread that takes the slot again has a new ticket, taken before. A thread that keeps the slot
  * and neither posts nor reads has died or left by a jump (IQ-3). */
 static void watch_slot(struct packing *packing, uint64_t now_ns)
 {
-    const struct log_question *question = live_log_question(packing->live);
-    uint32_t requester = atomic_load_explicit(&question->requester, memory_order_relaxed);
-    uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_acquire);
-    uint32_t n_tickets = atomic_load_explicit(&question->n_tickets, memory_order_relaxed);
+    const struct log_request *request = live_log_request(packing->live);
+    uint32_t requester = atomic_load_explicit(&request->requester, memory_order_relaxed);
+    uint32_t n_posted = atomic_load_explicit(&request->n_posted, memory_order_acquire);
+    uint32_t n_tickets = atomic_load_explicit(&request->n_tickets, memory_order_relaxed);
 
-    if (requester != packing->requester || n_asked != packing->n_asked
+    if (requester != packing->requester || n_posted != packing->n_posted
         || n_tickets != packing->n_tickets)
         packing->slot_changed_ns = now_ns;
     packing->requester = requester;
     packing->n_tickets = n_tickets;
-    packing->n_asked = n_asked;
+    packing->n_posted = n_posted;
     packing->is_slot_abandoned = now_ns - packing->slot_changed_ns > max_slot_ns;
 }
 
 /* For a requester, all events so far are published, too. */
-static void hold_for_question(struct packing *packing)
+static void hold_for_request(struct packing *packing)
 {
-    bool has_requester = is_asked(packing);
+    bool has_requester = is_request_pending(packing);
     uint64_t now_ns = monotonic_now_ns();
 
     watch_slot(packing, now_ns);
@@ -245,17 +245,17 @@ void packing_note_watermark(struct packing *packing)
     uint64_t now_ticks;
     uint64_t now_ns;
 
-    if (!packing->is_watched || !packing->live->has_begun)
+    if (!packing->has_readers || !packing->live->has_begun)
         return;
-    hold_for_question(packing);
-    if (!both_clocks_read(file, &now_ticks, &now_ns)) {
+    hold_for_request(packing);
+    if (!clock_pair_read(file, &now_ticks, &now_ns)) {
         report_watermark(packing, UINT64_MAX); /* nothing is elided */
     } else if (now_ticks > file->start_ticks && now_ns > file->start_monotonic_ns) {
         report_watermark(
             packing, later(packing->watermark_ticks, find_watermark(packing, now_ticks, now_ns)));
-        instants_forget(last_frees_instants(packing->others),
-                        packing->watermark_ticks
-                            - earlier(packing->watermark_ticks, LOG_EARLY_TICKS));
+        sync_points_forget(last_frees_sync_points(packing->others),
+                           packing->watermark_ticks
+                               - earlier(packing->watermark_ticks, LOG_EARLY_TICKS));
     }
 }
 
@@ -267,7 +267,7 @@ static bool may_elide(const struct packing *packing, const struct log_segment *s
     uint64_t n_dropped = 0;
 
     if (!packing->elide || !packing->knows_frees || segment->kind != LOG_SEGMENT_EVENTS
-        || (packing->is_watched && is_asked(packing)))
+        || (packing->has_readers && is_request_pending(packing)))
         return false;
     for (int i = 0; i < LOG_DROP_REASONS; i++)
         n_dropped |= atomic_load_explicit(&packing->live->seen.dropped[i], memory_order_relaxed);
@@ -356,7 +356,7 @@ static int append_frame(struct packing *packing, size_t n_bytes, struct error *e
         rotated_log_append(packing->ring, &packing->live->seen, packing->frame, n_bytes, err);
 
     /* With this number readers notice that rotated files were removed. */
-    atomic_store_explicit(&packing->live->file->n_generations, packing->ring->number,
+    atomic_store_explicit(&packing->live->file->n_rotated_logs, packing->ring->number,
                           memory_order_release);
     return code;
 }
@@ -420,8 +420,8 @@ static int append_definitions(struct packing *packing, struct definition_part *p
     definition_parts_copy(packing->live, part, first, end, &segment, packing->payload);
     if (segment.kind == LOG_SEGMENT_DEFS)
         learn_executable(packing, end - first);
-    if (packing->family && segment.kind == LOG_SEGMENT_DEFS)
-        process_tree_learn(packing->family, (pid_t)packing->live->seen.pid, packing->payload,
+    if (packing->process_tree && segment.kind == LOG_SEGMENT_DEFS)
+        process_tree_learn(packing->process_tree, (pid_t)packing->live->seen.pid, packing->payload,
                            end - first);
     n = pack_segment(packing->pack, &packing->settings, &segment, packing->payload, first,
                      end - first, packing->frame);
@@ -457,7 +457,7 @@ static int by_sequence(const void *a, const void *b)
 }
 
 /* Adds a used segment to the backlog; false without memory. */
-static bool add(void *context, uint32_t index)
+static bool add_to_backlog(void *context, uint32_t index)
 {
     struct packing *packing = context;
     const struct log_segment *segment = live_log_segment(packing->live, index);
@@ -477,14 +477,14 @@ static bool add(void *context, uint32_t index)
 /* Adds sealed segments to the backlog in each thread's order: the stack has them reversed, and none
  * began before one of its thread that was taken earlier. Without memory they stay sealed and are
  * found at the end. */
-static int take(struct packing *packing, struct error *err)
+static int take_sealed_segments(struct packing *packing, struct error *err)
 {
     struct live_log *live = packing->live;
     size_t n_before = packing->n_backlog;
 
     if (!live_log_refresh(live))
         return error_set(err, ERROR_NOMEM, "cannot map the grown live log '%s'", live->path);
-    live_log_take_sealed(live, add, packing);
+    live_log_take_sealed(live, add_to_backlog, packing);
     fault_point("taken");
     if (packing->n_backlog > n_before)
         qsort(packing->backlog + n_before, packing->n_backlog - n_before, sizeof(*packing->backlog),
@@ -505,7 +505,7 @@ static int update_header(struct packing *packing, struct error *err)
 }
 
 /* A segment that was refilled since must not be returned. */
-static void give_back(struct live_log *live, const struct packing_item *item)
+static void recycle_segment(struct live_log *live, const struct packing_item *item)
 {
     struct log_segment *segment = live_log_segment(live, item->index);
 
@@ -521,7 +521,7 @@ int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *
 {
     struct live_log *live = packing->live;
     size_t n_done = 0;
-    int code = take(packing, err);
+    int code = take_sealed_segments(packing, err);
 
     live_log_read_header(live);
     packing_note_watermark(packing);
@@ -537,7 +537,7 @@ int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *
         code = append_events(packing, &packing->backlog[n_done], err);
         if (code)
             break;
-        give_back(live, &packing->backlog[n_done]);
+        recycle_segment(live, &packing->backlog[n_done]);
     }
     packing->n_backlog -= n_done;
     if (n_done)
@@ -569,7 +569,7 @@ static int collect_all(struct packing *packing, struct error *err)
     packing->n_backlog = 0;
     for (uint32_t i = live_log_next_used(live, 0); i < live->n_mapped;
          i = live_log_next_used(live, i + 1))
-        if (!definition_parts_is(live_log_segment(live, i)) && !add(packing, i))
+        if (!definition_parts_is(live_log_segment(live, i)) && !add_to_backlog(packing, i))
             return error_set(err, ERROR_NOMEM, "not enough memory");
     if (packing->n_backlog)
         qsort(packing->backlog, packing->n_backlog, sizeof(*packing->backlog), by_sequence);
@@ -679,6 +679,6 @@ int packing_finish(struct packing *packing, struct log_file *file, struct error 
     }
     note_unseen(packing, file);
     if (packing->ring)
-        atomic_store_explicit(&file->n_generations, packing->ring->number, memory_order_relaxed);
+        atomic_store_explicit(&file->n_rotated_logs, packing->ring->number, memory_order_relaxed);
     return code ? code : packing_append_trailer(packing, file, err);
 }

@@ -126,7 +126,7 @@ static void describe_elided(const struct exit_summary *exit_summary, char *text,
     char elided[32];
 
     text[0] = '\0';
-    if (exit_summary->is_culling)
+    if (exit_summary->is_eliding)
         (void)snprintf(text, n_bytes, ", %s block%s elided",
                        grouped(n_elided, elided, sizeof(elided)), n_elided == 1 ? "" : "s");
 }
@@ -248,12 +248,12 @@ static void report_who_is_missing(const struct exit_summary *exit_summary)
 
     char who[512];
 
-    if (!exit_summary->family)
+    if (!exit_summary->process_tree)
         return;
     for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
         if (reasons[i].status == PROCESS_TREE_INCOMPLETE && exit_summary->n_children == 0)
             continue; /* there is one process, which the last line covers */
-        if (process_tree_list(exit_summary->family, reasons[i].status, who, sizeof(who)))
+        if (process_tree_list(exit_summary->process_tree, reasons[i].status, who, sizeof(who)))
             exit_summary_print(exit_summary->is_quiet, "%s: %s (%s)", reasons[i].what, who,
                                reasons[i].status == PROCESS_TREE_RUNNING && exit_summary->was_left
                                    ? left_text
@@ -299,7 +299,7 @@ void exit_summary_sum_up(const struct exit_summary *exit_summary)
                        exit_summary->follows_children ? "child processes" : "what it executed");
     describe_elided(exit_summary, elided, sizeof(elided));
     describe_missed(exit_summary, missed, sizeof(missed));
-    if (exit_summary->is_gone) {
+    if (exit_summary->is_log_deleted) {
         exit_summary_warn(
             "'%s' is missing: it, or its folder, was removed or renamed during the run, and with it "
             "the %s event%s that were recorded",

@@ -172,7 +172,7 @@ bool mapped_log_is_recorded(const struct mapped_log *log)
         || atomic_load_explicit(&log->header.recorder_pid, memory_order_relaxed) == 0)
         return false;
     return is_packed_log_locked(log)
-           || writer_liveness_look_at_recorder(&log->header, log->fd) != WRITER_LIVENESS_DEAD
+           || writer_liveness_of_recorder(&log->header, log->fd) != WRITER_LIVENESS_DEAD
            || recorder_heartbeat_advances(log->fd);
 }
 

@@ -41,7 +41,7 @@ static int check_file(const char *path, struct error *err)
         return 0;
     if (pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header)
         && log_header_is_ours(&header) && header.form == LOG_FORM_RAW
-        && writer_liveness_look_at_writer(&header, fd) == WRITER_LIVENESS_ALIVE)
+        && writer_liveness_of_writer(&header, fd) == WRITER_LIVENESS_ALIVE)
         code = report_written(path, &header, err);
     close(fd);
     return code;

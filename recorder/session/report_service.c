@@ -6,7 +6,7 @@
 #include "lib/logfile/left_out.h"
 #include "lib/process/child_process.h"
 #include "lib/process/cut_request.h"
-#include "recorder/session/question_words.h"
+#include "recorder/session/request_words.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -151,7 +151,7 @@ static bool import(struct answering *answering, enum cut_extent extent, bool has
     else
         (void)snprintf(until, sizeof(until), "--until=%" PRIu64 "ns", job->until_ns);
     words[n++] = until;
-    if (!job->is_of_family)
+    if (!job->is_of_process_tree)
         words[n++] = "--only";
     if (extent < CUT_ROWS)
         words[n++] = "--slim";
@@ -174,7 +174,7 @@ static void begin_cut(struct answering *answering)
     struct cut_request request = {.asked_ns = answering->asked_ns,
                                   .until_ns = job->until_marker ? 0 : job->until_ns,
                                   .marker_ticks = job->marker_ticks,
-                                  .run_id = job->is_of_family ? 0 : job->run_id};
+                                  .run_id = job->is_of_process_tree ? 0 : job->run_id};
 
     if (answering->follower_end < 0 || answering->cut_end >= 0)
         return;
@@ -240,8 +240,8 @@ static enum cut_extent extent_for(enum left_out_needs needs)
 
 /* A request as words; --no-symbols is an option of the import. */
 struct request {
-    struct question_words split;
-    const char *words[QUESTION_WORDS_MOST
+    struct request_words split;
+    const char *words[REQUEST_WORDS_MAX
                       + 5]; /* of mtrace-query --await; from the second on, of mtrace-query */
     bool has_symbols;
     pid_t pid; /* waits for the database at `end`; 0: none */
@@ -249,48 +249,47 @@ struct request {
 };
 
 /* NULL, or an error text. */
-static const char *parse(struct request *question, const struct answering *answering,
+static const char *parse(struct request *request, const struct answering *answering,
                          const char *text)
 {
-    const char *wrong = question_words_split(&question->split, text);
+    const char *wrong = request_words_split(&request->split, text);
     size_t n = 0;
 
-    question->has_symbols = true;
-    question->pid = 0;
-    if (wrong || question->split.n == 0)
+    request->has_symbols = true;
+    request->pid = 0;
+    if (wrong || request->split.n == 0)
         return wrong ? wrong : "it is empty";
-    question->words[n++] = answering->job->programs->query;
-    question->words[n++] = "--await";
-    question->words[n++] = "--about";
-    question->words[n++] = answering->database;
-    for (size_t i = 0; i < question->split.n; i++) {
-        if (strcmp(question->split.words[i], "--no-symbols") == 0)
-            question->has_symbols = false;
+    request->words[n++] = answering->job->programs->query;
+    request->words[n++] = "--await";
+    request->words[n++] = "--about";
+    request->words[n++] = answering->database;
+    for (size_t i = 0; i < request->split.n; i++) {
+        if (strcmp(request->split.words[i], "--no-symbols") == 0)
+            request->has_symbols = false;
         else
-            question->words[n++] = question->split.words[i];
+            request->words[n++] = request->split.words[i];
     }
-    question->words[n] = NULL;
+    request->words[n] = NULL;
     return NULL;
 }
 
 /* Lets the waiting process continue, with or without a database. */
-static int let_answer(const struct answering *answering, struct request *question,
-                      bool has_database)
+static int let_answer(const struct answering *answering, struct request *request, bool has_database)
 {
     const char *program = answering->job->programs->query;
-    pid_t pid = question->pid;
+    pid_t pid = request->pid;
 
     if (has_database)
-        (void)send(question->end, "", 1, MSG_NOSIGNAL);
-    close(question->end);
-    question->pid = 0;
+        (void)send(request->end, "", 1, MSG_NOSIGNAL);
+    close(request->end);
+    request->pid = 0;
     return wait_for(answering, program, pid);
 }
 
 /* Rejects an invalid request before a database is made. Returns an errno value if it was not
  * started. Else the process waits for its database, or has ended with *ret_status after an error or
  * for --help. */
-static int ask_needs(struct answering *answering, struct request *question,
+static int ask_needs(struct answering *answering, struct request *request,
                      enum left_out_needs *ret_needs, int *ret_status)
 {
     unsigned char needs;
@@ -301,28 +300,28 @@ static int ask_needs(struct answering *answering, struct request *question,
         (void)dprintf(answering->complaints, "no socket: %s\n", strerror(code));
         return code;
     }
-    question->pid = start(answering, question->words, ends[1], answering->job->fd);
-    question->words[1] = question->words[0];
-    question->end = ends[0];
+    request->pid = start(answering, request->words, ends[1], answering->job->fd);
+    request->words[1] = request->words[0];
+    request->end = ends[0];
     close(ends[1]);
     if (!answering->is_made)
         begin_cut(answering);
-    while (!child_time_limit_await(question->pid, question->end) && errno == EINTR)
+    while (!child_time_limit_await(request->pid, request->end) && errno == EINTR)
         continue;
-    if (recv(question->end, &needs, 1, 0) == 1) {
+    if (recv(request->end, &needs, 1, 0) == 1) {
         *ret_needs = (enum left_out_needs)needs;
         return 0;
     }
     cancel_cut(answering);
-    *ret_status = let_answer(answering, question, false);
+    *ret_status = let_answer(answering, request, false);
     return 0;
 }
 
 /* The first time the waiting process answers. */
-static int ask(const struct answering *answering, struct request *question)
+static int ask(const struct answering *answering, struct request *request)
 {
-    return question->pid ? let_answer(answering, question, true)
-                         : run(answering, question->words + 1, answering->job->fd);
+    return request->pid ? let_answer(answering, request, true)
+                        : run(answering, request->words + 1, answering->job->fd);
 }
 
 /* The next detail level; a failed query does not say which tables it lacked. */
@@ -332,7 +331,7 @@ static enum cut_extent next_extent(enum cut_extent extent)
 }
 
 /* Most requests need few tables; SQL reports what it needs only when it has a database. */
-static int try_databases(struct answering *answering, struct request *question,
+static int try_databases(struct answering *answering, struct request *request,
                          enum cut_extent extent, int *ret_status)
 {
     int fd = answering->job->fd;
@@ -341,11 +340,11 @@ static int try_databases(struct answering *answering, struct request *question,
     for (;;) {
         if (!empty(fd, start) || !empty(answering->complaints, 0))
             return EIO;
-        if (!make_database(answering, extent, question->has_symbols))
+        if (!make_database(answering, extent, request->has_symbols))
             return answering->failure;
         if (!empty(answering->complaints, 0))
             return EIO;
-        *ret_status = ask(answering, question);
+        *ret_status = ask(answering, request);
         if (*ret_status == LEFT_OUT_ROWS_EXIT && extent < CUT_ROWS)
             extent = CUT_ROWS;
         else if (*ret_status == LEFT_OUT_EXIT && extent < CUT_SLIM)
@@ -355,18 +354,18 @@ static int try_databases(struct answering *answering, struct request *question,
     }
 }
 
-static int answer_parsed(struct answering *answering, struct request *question)
+static int answer_parsed(struct answering *answering, struct request *request)
 {
     int fd = answering->job->fd;
     off_t start = lseek(fd, 0, SEEK_CUR);
     enum left_out_needs needs = LEFT_OUT_NEEDS_ROWS;
     int status = EXIT_NOT_RUN;
-    int code = ask_needs(answering, question, &needs, &status);
+    int code = ask_needs(answering, request, &needs, &status);
 
-    if (code == 0 && question->pid)
-        code = try_databases(answering, question, extent_for(needs), &status);
-    if (question->pid)
-        (void)let_answer(answering, question, false);
+    if (code == 0 && request->pid)
+        code = try_databases(answering, request, extent_for(needs), &status);
+    if (request->pid)
+        (void)let_answer(answering, request, false);
     if (code == 0 && (status == 0 || status == EXIT_RULE_HOLDS))
         return status == 0 ? 0 : ERANGE;
     if (!empty(fd, start))
@@ -391,16 +390,16 @@ static void copy_complaints(const struct answering *answering)
 
 static int answer(struct answering *answering, const char *text)
 {
-    struct request question;
-    const char *wrong = parse(&question, answering, text);
+    struct request request;
+    const char *wrong = parse(&request, answering, text);
     int code;
 
     if (wrong) {
         (void)dprintf(answering->job->fd, "not understood, %s%s%s\n", wrong,
-                      question.split.n ? ": " : "", question.split.n ? text : "");
+                      request.split.n ? ": " : "", request.split.n ? text : "");
         return EINVAL;
     }
-    code = answer_parsed(answering, &question);
+    code = answer_parsed(answering, &request);
     if (code && code != ERANGE)
         copy_complaints(answering);
     return code;
@@ -456,8 +455,8 @@ int report_service_start(const struct report_service_job *job, struct follower_p
     code = report_folder_name(&work->folder);
     if (code)
         return code;
-    follower_process_start(follower, job->programs->import, job->log_path, job->is_of_family);
-    pid = child_process_start(&work->helper);
+    follower_process_start(follower, job->programs->import, job->log_path, job->is_of_process_tree);
+    pid = child_process_start(&work->child);
     if (pid == 0)
         _exit(answer_in_folder(job, &work->folder, follower));
     if (pid > 0)
@@ -470,12 +469,12 @@ int report_service_start(const struct report_service_job *job, struct follower_p
 void report_service_end(struct report_service_work *work)
 {
     report_folder_remove(&work->folder);
-    work->helper = (struct child_process){.pid = 0};
+    work->child = (struct child_process){.pid = 0};
 }
 
 void report_service_stop(struct report_service_work *work)
 {
-    child_process_end_now(&work->helper);
+    child_process_end_now(&work->child);
     report_service_end(work);
 }
 
@@ -488,155 +487,155 @@ static void set_and_wake(_Atomic uint32_t *counter, uint32_t number)
     (void)syscall(SYS_futex, counter, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static void finish(struct report_service *reporter, struct log_question *question, int status)
+static void finish(struct report_service *service, struct log_request *request, int status)
 {
-    (void)snprintf(question->answer_path, sizeof(question->answer_path), "/proc/%d/fd/%d",
-                   (int)getpid(), reporter->answer_fd);
-    atomic_store_explicit(&question->status, status, memory_order_relaxed);
-    set_and_wake(&question->n_answered, reporter->number);
+    (void)snprintf(request->answer_path, sizeof(request->answer_path), "/proc/%d/fd/%d",
+                   (int)getpid(), service->answer_fd);
+    atomic_store_explicit(&request->status, status, memory_order_relaxed);
+    set_and_wake(&request->n_answered, service->number);
 }
 
-static bool give_part(struct report_service *reporter, struct log_question *question)
+static bool give_part(struct report_service *service, struct log_request *request)
 {
-    uint32_t n_wanted = atomic_load_explicit(&question->n_parts_wanted, memory_order_acquire);
+    uint32_t n_wanted = atomic_load_explicit(&request->n_parts_wanted, memory_order_acquire);
     ssize_t n;
 
-    if (n_wanted == atomic_load_explicit(&question->n_parts_given, memory_order_relaxed))
+    if (n_wanted == atomic_load_explicit(&request->n_parts_given, memory_order_relaxed))
         return false;
-    n = pread(reporter->answer_fd, question->text, LOG_QUESTION_BYTES, reporter->given_bytes);
-    question->part_bytes = n > 0 ? (uint32_t)n : 0;
-    reporter->given_bytes += question->part_bytes;
-    set_and_wake(&question->n_parts_given, n_wanted);
+    n = pread(service->answer_fd, request->text, LOG_REQUEST_BYTES, service->given_bytes);
+    request->part_bytes = n > 0 ? (uint32_t)n : 0;
+    service->given_bytes += request->part_bytes;
+    set_and_wake(&request->n_parts_given, n_wanted);
     return true;
 }
 
 /* If the program cannot open the answer, or there is none, that is one empty part. The next part is
  * requested soon. */
-static void give_parts(struct report_service *reporter, struct log_question *question)
+static void give_parts(struct report_service *service, struct log_request *request)
 {
     const struct timespec pause = {.tv_nsec = PART_PAUSE_NS};
     unsigned n_parts = 0;
 
-    while (n_parts < MOST_PARTS_PER_STEP && give_part(reporter, question)) {
+    while (n_parts < MOST_PARTS_PER_STEP && give_part(service, request)) {
         n_parts++;
         nanosleep(&pause, NULL);
     }
 }
 
-static void close_answer(struct report_service *reporter)
+static void close_answer(struct report_service *service)
 {
-    if (reporter->answer_fd >= 0)
-        close(reporter->answer_fd);
-    reporter->answer_fd = -1;
+    if (service->answer_fd >= 0)
+        close(service->answer_fd);
+    service->answer_fd = -1;
 }
 
 /* RP-2: the text is copied once, so later writes by the program have no effect. */
-static void begin(struct report_service *reporter, const struct live_log *live, uint32_t number,
+static void begin(struct report_service *service, const struct live_log *live, uint32_t number,
                   const char *log_path, const struct report_service_programs *programs)
 {
-    struct log_question *question = live_log_question(live);
-    char text[LOG_QUESTION_BYTES + 1];
+    struct log_request *request = live_log_request(live);
+    char text[LOG_REQUEST_BYTES + 1];
     char marker[64];
     const char *const questions[] = {text, NULL};
     struct report_service_job job = {.programs = programs,
                                      .log_path = log_path,
                                      .until_marker = marker,
-                                     .marker_ticks = question->marker_ticks,
+                                     .marker_ticks = request->marker_ticks,
                                      .run_id = live->seen.run_id,
                                      .questions = questions};
     int code;
 
-    memcpy(text, question->text, LOG_QUESTION_BYTES);
-    text[LOG_QUESTION_BYTES] = '\0';
-    (void)snprintf(marker, sizeof(marker), LOG_QUESTION_MARKER "%u", number);
-    close_answer(reporter); /* its thread has abandoned the request */
-    reporter->number = number;
-    if (!reporter->wakeup)
-        reporter->wakeup = request_wakeup_new(live->fd);
-    request_wakeup_set(reporter->wakeup, number);
-    reporter->given_bytes = 0;
-    reporter->answer_fd = job.fd = memfd_create("mtrace answer", MFD_CLOEXEC);
-    reporter->has_ended = false;
-    code = job.fd < 0 ? errno : report_service_start(&job, reporter->follower, &reporter->work);
+    memcpy(text, request->text, LOG_REQUEST_BYTES);
+    text[LOG_REQUEST_BYTES] = '\0';
+    (void)snprintf(marker, sizeof(marker), LOG_REQUEST_MARKER "%u", number);
+    close_answer(service); /* its thread has abandoned the request */
+    service->number = number;
+    if (!service->wakeup)
+        service->wakeup = request_wakeup_new(live->fd);
+    request_wakeup_set(service->wakeup, number);
+    service->given_bytes = 0;
+    service->answer_fd = job.fd = memfd_create("mtrace answer", MFD_CLOEXEC);
+    service->has_ended = false;
+    code = job.fd < 0 ? errno : report_service_start(&job, service->follower, &service->work);
     if (code)
-        finish(reporter, question, code);
+        finish(service, request, code);
 }
 
 /* WAIT: block until it has ended. */
-static void look_for_end(struct report_service *reporter, struct log_question *question)
+static void look_for_end(struct report_service *service, struct log_request *request)
 {
-    int status = reporter->wait_status;
+    int status = service->wait_status;
 
-    if (!reporter->has_ended && !child_process_has_ended(&reporter->work.helper, &status)) {
-        child_process_watch(&reporter->work.helper);
-        child_process_watch(&reporter->follower->helper);
+    if (!service->has_ended && !child_process_has_ended(&service->work.child, &status)) {
+        child_process_watch(&service->work.child);
+        child_process_watch(&service->follower->child);
         return;
     }
-    report_service_end(&reporter->work);
-    finish(reporter, question, status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : EIO);
+    report_service_end(&service->work);
+    finish(service, request, status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : EIO);
 }
 
-bool report_service_is_asked(const struct report_service *reporter, const struct live_log *live)
+bool report_service_is_asked(const struct report_service *service, const struct live_log *live)
 {
-    return reporter->work.helper.pid <= 0
-           && atomic_load_explicit(&live_log_question(live)->n_asked, memory_order_relaxed)
-                  != reporter->number;
+    return service->work.child.pid <= 0
+           && atomic_load_explicit(&live_log_request(live)->n_posted, memory_order_relaxed)
+                  != service->number;
 }
 
-bool report_service_is_awaited(const struct report_service *reporter)
+bool report_service_is_awaited(const struct report_service *service)
 {
-    bool is_answered = reporter->answer_fd >= 0 && reporter->work.helper.pid <= 0;
+    bool is_answered = service->answer_fd >= 0 && service->work.child.pid <= 0;
 
-    return reporter->number != 0 && (is_answered || !reporter->wakeup);
+    return service->number != 0 && (is_answered || !service->wakeup);
 }
 
-void report_service_step(struct report_service *reporter, const struct live_log *live,
+void report_service_step(struct report_service *service, const struct live_log *live,
                          const char *log_path, const struct report_service_programs *programs)
 {
-    struct log_question *question = live_log_question(live);
-    uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_acquire);
+    struct log_request *request = live_log_request(live);
+    uint32_t n_posted = atomic_load_explicit(&request->n_posted, memory_order_acquire);
 
-    atomic_fetch_add_explicit(&question->heartbeat, 1, memory_order_relaxed);
-    if (reporter->work.helper.pid > 0) {
-        look_for_end(reporter, question);
+    atomic_fetch_add_explicit(&request->heartbeat, 1, memory_order_relaxed);
+    if (service->work.child.pid > 0) {
+        look_for_end(service, request);
         return;
     }
-    if (n_asked == reporter->number)
-        give_parts(reporter, question);
-    if (reporter->answer_fd >= 0
-        && atomic_load_explicit(&question->n_read, memory_order_acquire) == reporter->number)
-        close_answer(reporter);
-    if (n_asked != reporter->number && programs)
-        begin(reporter, live, n_asked, log_path, programs);
+    if (n_posted == service->number)
+        give_parts(service, request);
+    if (service->answer_fd >= 0
+        && atomic_load_explicit(&request->n_read, memory_order_acquire) == service->number)
+        close_answer(service);
+    if (n_posted != service->number && programs)
+        begin(service, live, n_posted, log_path, programs);
 }
 
-void report_service_note_end(struct report_service *reporter, pid_t pid, int wait_status)
+void report_service_note_end(struct report_service *service, pid_t pid, int wait_status)
 {
-    follower_process_note_end(reporter->follower, pid);
-    if (reporter->work.helper.pid != pid || pid <= 0)
+    follower_process_note_end(service->follower, pid);
+    if (service->work.child.pid != pid || pid <= 0)
         return;
-    reporter->has_ended = true;
-    reporter->wait_status = wait_status;
+    service->has_ended = true;
+    service->wait_status = wait_status;
 }
 
-bool report_service_try_done(struct report_service *reporter)
+bool report_service_try_done(struct report_service *service)
 {
-    bool is_answerer_gone = reporter->has_ended || child_process_end(&reporter->work.helper);
-    bool is_follower_gone = follower_process_try_done(&reporter->own_follower);
+    bool has_answerer_exited = service->has_ended || child_process_end(&service->work.child);
+    bool has_follower_exited = follower_process_try_done(&service->own_follower);
 
-    if (!is_answerer_gone || !is_follower_gone)
+    if (!has_answerer_exited || !has_follower_exited)
         return false;
-    report_service_end(&reporter->work);
-    close_answer(reporter);
-    request_wakeup_done(reporter->wakeup);
-    reporter->wakeup = NULL;
+    report_service_end(&service->work);
+    close_answer(service);
+    request_wakeup_done(service->wakeup);
+    service->wakeup = NULL;
     return true;
 }
 
-void report_service_done(struct report_service *reporter)
+void report_service_done(struct report_service *service)
 {
     const struct timespec pause = {.tv_nsec = PART_PAUSE_NS};
 
-    while (!report_service_try_done(reporter))
+    while (!report_service_try_done(service))
         nanosleep(&pause, NULL);
 }

@@ -8,7 +8,7 @@
  * incrementally since the first request (follower_process.h), or from an import of the whole log.
  * Live reports therefore use the same code as reports after the end, the program does no extra
  * work, and packing continues. The program posts requests in the header page of its live log
- * (struct log_question). A marker that it has written into the log defines the time of the report.
+ * (struct log_request). A marker that it has written into the log defines the time of the report.
  * It reads the answer from a descriptor of ours.
  *
  * Invariants
@@ -50,14 +50,14 @@ struct report_service_job {
     uint64_t until_ns;
     uint64_t marker_ticks;        /* of cut_request.h */
     uint64_t run_id;              /* of the log; the follower of a run has other logs, too */
-    bool is_of_family;            /* report on all processes of the run */
+    bool is_of_process_tree;      /* report on all processes of the run */
     const char *const *questions; /* words of mtrace-query without the database; ends with NULL */
     int fd;                       /* a file that receives the answers */
 };
 
 /* The child process that answers, and its folder. All zero: none. */
 struct report_service_work {
-    struct child_process helper;
+    struct child_process child;
     struct report_folder folder;
 };
 
@@ -87,23 +87,23 @@ struct report_service {
 };
 
 /* The program has posted a request that the next step will begin to answer. */
-bool report_service_is_asked(const struct report_service *reporter, const struct live_log *live);
+bool report_service_is_asked(const struct report_service *service, const struct live_log *live);
 
 /* An answer waits to be read, or no wakeup is armed for the next request: call the next step
  * soon. */
-bool report_service_is_awaited(const struct report_service *reporter);
+bool report_service_is_awaited(const struct report_service *service);
 
 /* Handles a new request or a finished answer; cheap if there is neither. */
-void report_service_step(struct report_service *reporter, const struct live_log *live,
+void report_service_step(struct report_service *service, const struct live_log *live,
                          const char *log_path, const struct report_service_programs *programs);
 
 /* The caller reaped this process, which may be the one that answers. */
-void report_service_note_end(struct report_service *reporter, pid_t pid, int wait_status);
+void report_service_note_end(struct report_service *service, pid_t pid, int wait_status);
 
 /* Ends the current answer; no more follow. Call again until it returns true. */
-bool report_service_try_done(struct report_service *reporter);
+bool report_service_try_done(struct report_service *service);
 
 /* Blocking variant of report_service_try_done. */
-void report_service_done(struct report_service *reporter);
+void report_service_done(struct report_service *service);
 
 #endif

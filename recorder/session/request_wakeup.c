@@ -24,7 +24,7 @@ enum {
 
 struct request_wakeup {
     void *page;
-    const uint32_t *word; /* n_asked (QB-2) */
+    const uint32_t *word; /* n_posted (QB-2) */
     pthread_t thread;
     sem_t is_set;
     _Atomic uint32_t seen;
@@ -100,8 +100,8 @@ struct request_wakeup *request_wakeup_new(int fd)
         free(wakeup);
         return NULL;
     }
-    wakeup->word = (const uint32_t *)(const void *)((const char *)wakeup->page + LOG_QUESTION_OFFSET
-                                                    + offsetof(struct log_question, n_asked));
+    wakeup->word = (const uint32_t *)(const void *)((const char *)wakeup->page + LOG_REQUEST_OFFSET
+                                                    + offsetof(struct log_request, n_posted));
     (void)sem_init(&wakeup->is_set, 0, 0);
     if (begin(wakeup))
         return wakeup;

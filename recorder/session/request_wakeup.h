@@ -2,7 +2,7 @@
 /*
  * request_wakeup: wakes the recorder's event loop when the program posts a request.
  *
- * A thread waits on the futex n_asked in the header page (struct log_question) until it differs
+ * A thread waits on the futex n_posted in the header page (struct log_request) until it differs
  * from the armed value, which the program signals by FUTEX_WAKE (self_report.h), or until a
  * timeout. Then it sends SIGCHLD to this process, which makes the event loop poll everything. It is
  * created with the first request of a log, so a recorder without requests has no such thread. A
@@ -28,7 +28,7 @@ struct request_wakeup; /* NULL: none */
 /* For the log open on fd; NULL: not possible. */
 struct request_wakeup *request_wakeup_new(int fd);
 
-/* Arms it: wakes as soon as n_asked is not `seen`. Takes NULL. */
+/* Arms it: wakes as soon as n_posted is not `seen`. Takes NULL. */
 void request_wakeup_set(struct request_wakeup *wakeup, uint32_t seen);
 
 /* Takes NULL. */

@@ -358,11 +358,11 @@ static void run(struct session *session)
 
 static bool is_helper(const struct session *session, pid_t pid)
 {
-    return pid == session->sender.helper.pid || pid == session->follower.helper.pid;
+    return pid == session->sender.child.pid || pid == session->follower.child.pid;
 }
 
-/* We have running children other than helper processes; false if the kernel does not report
- * them. */
+/* A child other than the sender and the follower runs; false if the kernel does not report
+ * children. */
 static bool has_other_children(const struct session *session)
 {
     FILE *file = fopen("/proc/thread-self/children", "re");
@@ -389,8 +389,8 @@ static bool has_orphans(struct session *session)
         sender_process_note_end(&session->sender, pid);
         follower_process_note_end(&session->follower, pid);
     }
-    bool has_helper = session->sender.helper.pid > 0 || session->follower.helper.pid > 0;
-    return pid == 0 && (!has_helper || has_other_children(session));
+    bool has_child = session->sender.child.pid > 0 || session->follower.child.pid > 0;
+    return pid == 0 && (!has_child || has_other_children(session));
 }
 
 /* Waits for logs of processes that outlive their parent and may be about to create one. */
@@ -402,7 +402,8 @@ static uint32_t wait_for_new_processes(struct session *session)
 
     do {
         n_running = children_settle(session->children, monotonic_now_ns());
-        if (!session->options->follows_children || !process_tree_is_expecting(session->family))
+        if (!session->options->follows_children
+            || !process_tree_is_expecting(session->process_tree))
             break;
         nanosleep(&pause, NULL);
     } while (monotonic_now_ns() < until_ns);
@@ -531,7 +532,7 @@ static void answer_last(struct session *session)
 static void report_who_was_killed(const struct session *session)
 {
     if (session->follower.was_killed || session->reports.own_follower.was_killed
-        || (session->recording && session->recording->reporter.own_follower.was_killed))
+        || (session->recording && session->recording->service.own_follower.was_killed))
         exit_summary_warn(
             "the importer beside the recording was killed, as it did not end within %d s; "
             "nothing is lost by that",
@@ -539,7 +540,7 @@ static void report_who_was_killed(const struct session *session)
 }
 
 /* The sender may have removed a file that was sent. */
-static bool is_gone(const struct session *session)
+static bool is_log_deleted(const struct session *session)
 {
     return !session->options->gives_back && access(session->path, F_OK) != 0
            && (errno == ENOENT || errno == ENOTDIR);
@@ -550,10 +551,10 @@ static void finish(struct session *session)
     struct exit_summary exit_summary = {
         .name = session->name,
         .program = session->program.path,
-        .is_culling = session->options->elide_ms > 0 || session->options->is_aggregate,
+        .is_eliding = session->options->elide_ms > 0 || session->options->is_aggregate,
         .is_bounded = session->options->is_aggregate,
         .follows_children = session->options->follows_children,
-        .family = session->family,
+        .process_tree = session->process_tree,
         .starts_by_itself =
             session->options->windows.start_after_ns || session->options->windows.start_rss_bytes,
         .is_quiet = session->options->quiet,
@@ -597,10 +598,10 @@ static void finish(struct session *session)
         exit_summary_explain(&exit_summary);
         return;
     }
-    exit_summary.is_gone = is_gone(session);
+    exit_summary.is_log_deleted = is_log_deleted(session);
     exit_summary_sum_up(&exit_summary);
     finish_sending(session, code == 0);
-    if (session->options->has_report && !exit_summary.is_gone)
+    if (session->options->has_report && !exit_summary.is_log_deleted)
         exit_summary_report(session->path);
 }
 
@@ -632,7 +633,7 @@ int session_run(const struct options *options, int *ret_status, struct error *er
     }
     recording_free(session.recording);
     children_free(session.children);
-    process_tree_free(session.family);
+    process_tree_free(session.process_tree);
     program_done(&session.program);
     attachment_done(&session.attachment);
     patch_plan_done(&session.allocator.plan);

@@ -40,7 +40,7 @@ static void get_settings(struct session *session, struct recording_settings *ret
         .max_packed_bytes = session->options->max_local_bytes / 2,
         .programs = &session->programs,
         .run_follower = session->options->is_aggregate ? &session->follower : NULL,
-        .family = session->family,
+        .process_tree = session->process_tree,
     };
 }
 
@@ -108,8 +108,8 @@ static int make_files(struct session *session, const char *path, struct error *e
 
     if (code)
         return code;
-    session->family = process_tree_new();
-    if (!session->family)
+    session->process_tree = process_tree_new();
+    if (!session->process_tree)
         return error_set(err, ERROR_NOMEM, "not enough memory");
     session->follower.ring.log_path = session->path;
     get_settings(session, &settings);

@@ -221,7 +221,7 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection,
 
 /* ---- from the first line to the answer ---- */
 
-static bool has_client_gone(struct MHD_Connection *connection)
+static bool is_client_disconnected(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -250,7 +250,7 @@ static enum MHD_Result answer(struct MHD_Connection *connection, struct conversa
     connection_slots_work_for(conversation->place);
     do {
         state = response_pipe_wait(conversation->stream, LOOK_MS);
-        if (state == RESPONSE_PIPE_WORKING && has_client_gone(connection))
+        if (state == RESPONSE_PIPE_WORKING && is_client_disconnected(connection))
             return MHD_NO;
     } while (state == RESPONSE_PIPE_WORKING);
     connection_slots_wait_for(conversation->place, TAKE_SECONDS);

@@ -448,12 +448,12 @@ static void *wait_for_question(void *unused)
 {
     int fd = open("run.dat.live", O_RDONLY | O_CLOEXEC);
     void *page = mmap(NULL, LOG_FILE_HEADER_BYTES, PROT_READ, MAP_SHARED, fd, 0);
-    const struct log_question *question =
-        page == MAP_FAILED ? NULL : log_question_of((struct log_file *)page);
+    const struct log_request *question =
+        page == MAP_FAILED ? NULL : log_request_of((struct log_file *)page);
 
     while (question && !atomic_load(&g_is_woken))
-        atomic_store(&g_is_woken, syscall(SYS_futex, &question->n_asked, FUTEX_WAIT,
-                                          atomic_load(&question->n_asked), NULL, NULL, 0)
+        atomic_store(&g_is_woken, syscall(SYS_futex, &question->n_posted, FUTEX_WAIT,
+                                          atomic_load(&question->n_posted), NULL, NULL, 0)
                                       == 0);
     return unused;
 }

@@ -228,14 +228,14 @@ static void what_finds_no_room_for_its_name_is_counted(void **state)
 /* There is room for its name, and none for the event. */
 static void a_question_without_its_marker_is_not_put(void **state)
 {
-    const struct log_question *question = log_question_of(g_log.file);
+    const struct log_request *question = log_request_of(g_log.file);
 
     (void)state;
     forget_drops();
     fill_log();
     atomic_store(&g_log.file->recorder_pid, (uint32_t)getpid());
     assert_int_equal(mtrace_report("summary", -1), ENOSPC);
-    assert_int_equal(question->n_asked, 0);
+    assert_int_equal(question->n_posted, 0);
     assert_int_equal(question->requester, 0);
     atomic_store(&g_log.file->recorder_pid, 0);
     make_room();

@@ -388,7 +388,7 @@ static bool is_left_with_heartbeat(void)
     g_n_left = 0;
     for (int i = 0; i < 4; i++) {
         g_now_ns += UINT64_C(1500000000);
-        atomic_fetch_add(&log_question_of(g_log.file)->heartbeat, 1);
+        atomic_fetch_add(&log_request_of(g_log.file)->heartbeat, 1);
         control_commands_handle();
     }
     return g_n_left != 0;

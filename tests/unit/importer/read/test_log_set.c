@@ -346,7 +346,7 @@ static void test_a_process_of_another_pid_namespace_is_seen(void **state)
 
     (void)state;
     assert_string_equal(end_kind_of_only(path), "running");
-    bool is_reported = writer_liveness_look_at_file(fd) != WRITER_LIVENESS_UNKNOWN;
+    bool is_reported = writer_liveness_of_file(fd) != WRITER_LIVENESS_UNKNOWN;
     close(fd);
     if (is_reported)
         assert_string_equal(end_kind_of_only(path), "unknown");
@@ -753,14 +753,14 @@ static void test_a_question_is_seen(void **state)
 {
     const char *path = log_reading_path("asked");
     struct log_builder *builder = log_builder_open(path, &(struct log_builder_options){0});
-    struct log_question *question;
+    struct log_request *question;
     uint8_t *bytes;
     size_t n;
 
     (void)state;
     log_builder_close(builder);
     n = log_reading_load(path, &bytes);
-    question = log_question_of((struct log_file *)(void *)bytes);
+    question = log_request_of((struct log_file *)(void *)bytes);
     store_log(path, bytes, n);
     struct log_set *set = log_reading_open(path);
     assert_true(log_set_is_growing(set));
@@ -768,7 +768,7 @@ static void test_a_question_is_seen(void **state)
     question->requester = 7;
     store_log(path, bytes, n);
     assert_true(log_set_is_asked(set));
-    question->n_asked = question->n_answered = 1;
+    question->n_posted = question->n_answered = 1;
     store_log(path, bytes, n);
     assert_true(log_set_is_asked(set));
     question->requester = 0;

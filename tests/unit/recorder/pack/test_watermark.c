@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is elided, and what stays as it is because somebody may have read it (PG-5), or asks about an instant (PG-6). */
-#include "lib/base/both_clocks.h"
+#include "lib/base/clock_pair.h"
 #include "lib/base/monotonic.h"
 #include "recorder/pack/elide.h"
 #include "recorder/session/recording.h"
@@ -175,17 +175,17 @@ static void an_instant_is_held_after_a_pause(void **state)
 
     file->clock = LOG_CLOCK_TSC;
     log_file_set_machine(file);
-    if (!both_clocks_read(file, &file->start_ticks, &file->start_monotonic_ns))
+    if (!clock_pair_read(file, &file->start_ticks, &file->start_monotonic_ns))
         skip();
     nanosleep(&moment, NULL);
-    assert_true(both_clocks_read(file, &file->last_ticks, &file->last_monotonic_ns));
+    assert_true(clock_pair_read(file, &file->last_ticks, &file->last_monotonic_ns));
     file->last_monotonic_ns += 5000;
     write_pairs(fixture, 0);
     nanosleep(&pause, NULL);
-    assert_true(both_clocks_read(file, &ticks, &ns));
+    assert_true(clock_pair_read(file, &ticks, &ns));
     recording_hold_until(fixture->recording, ns);
     step(fixture);
-    assert_true(both_clocks_read(file, &ticks_after, &ns_after));
+    assert_true(clock_pair_read(file, &ticks_after, &ns_after));
     assert_in_range(watermark_of(fixture), ticks, 2 * ticks_after - ticks + 1000000);
 }
 
@@ -195,7 +195,7 @@ static void a_turn_that_is_left_does_not_count(void **state)
     struct fixture *fixture = *state;
 
     step(fixture);
-    atomic_store(&live_log_question(&fixture->fake.log)->requester, 1);
+    atomic_store(&live_log_request(&fixture->fake.log)->requester, 1);
     assert_int_equal(n_elided_of(fixture, monotonic_now_ns()), 0);
     fixture->recording->packing->slot_changed_ns -= 10 * UINT64_C(1000000000);
     step(fixture);
@@ -206,7 +206,7 @@ static void a_turn_that_is_left_does_not_count(void **state)
 static void a_turn_that_is_taken_again_counts(void **state)
 {
     struct fixture *fixture = *state;
-    struct log_question *question = live_log_question(&fixture->fake.log);
+    struct log_request *question = live_log_request(&fixture->fake.log);
 
     atomic_store(&question->requester, 1);
     step(fixture);
@@ -234,13 +234,13 @@ static void nothing_is_elided_before_an_instant_that_is_asked_for(void **state)
 static void nothing_is_elided_while_a_program_is_about_to_ask(void **state)
 {
     struct fixture *fixture = *state;
-    struct log_question *question = live_log_question(&fixture->fake.log);
+    struct log_request *question = live_log_request(&fixture->fake.log);
 
     step(fixture);
     atomic_store(&question->requester, 1);
     assert_int_equal(n_elided_of(fixture, monotonic_now_ns()), 0);
     uint64_t marker_ns = monotonic_now_ns();
-    atomic_store(&question->n_asked, 1);
+    atomic_store(&question->n_posted, 1);
     assert_int_equal(n_elided_of(fixture, marker_ns - N_PAIRS * PAIR_NS), 0);
     assert_true(watermark_of(fixture) >= marker_ns);
     assert_elided(fixture);

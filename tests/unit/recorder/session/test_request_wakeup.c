@@ -19,7 +19,7 @@
 /* clang-format on */
 
 static int file;
-static struct log_question *question;
+static struct log_request *question;
 static sigset_t signals;
 
 static int set_up(void **state)
@@ -34,27 +34,27 @@ static int set_up(void **state)
     if (file < 0 || ftruncate(file, LOG_FILE_HEADER_BYTES) != 0)
         return -1;
     page = mmap(NULL, LOG_FILE_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    question = page == MAP_FAILED ? NULL : log_question_of(page);
+    question = page == MAP_FAILED ? NULL : log_request_of(page);
     return question ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    munmap((char *)question - LOG_QUESTION_OFFSET, LOG_FILE_HEADER_BYTES);
+    munmap((char *)question - LOG_REQUEST_OFFSET, LOG_FILE_HEADER_BYTES);
     close(file);
     return 0;
 }
 
 static void wake(void)
 {
-    (void)syscall(SYS_futex, &question->n_asked, FUTEX_WAKE_BITSET, INT_MAX, NULL, NULL,
+    (void)syscall(SYS_futex, &question->n_posted, FUTEX_WAKE_BITSET, INT_MAX, NULL, NULL,
                   UINT32_MAX);
 }
 
 static void ask(uint32_t number)
 {
-    atomic_store_explicit(&question->n_asked, number, memory_order_release);
+    atomic_store_explicit(&question->n_posted, number, memory_order_release);
     wake();
 }
 
