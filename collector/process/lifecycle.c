@@ -362,7 +362,7 @@ static void lead_back(void)
     while (!got_rebinding_set(false) && n++ < MOST_NAPS)
         sys_nap(NAP_NS);
     if (n > MOST_NAPS)
-        message(CONFIG_LEVEL_WARN, "calls still lead to this library: ld.so was busy", "", 0);
+        message(CONFIG_LEVEL_WARN, "calls still go to this library: ld.so was busy", "", 0);
 }
 
 bool lifecycle_detach(void)

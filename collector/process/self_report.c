@@ -481,9 +481,9 @@ int self_report_ask(const char *text, int fd)
     int status;
 
     if (!text)
-        return refuse(fd, "not understood, it is NULL\n", EINVAL);
+        return refuse(fd, "the request is NULL\n", EINVAL);
     if (fmt_length(text) >= LOG_REQUEST_BYTES)
-        return refuse(fd, "a question has 1535 bytes at most\n", E2BIG);
+        return refuse(fd, "a request has at most 1535 bytes\n", E2BIG);
     if (id <= 0 || !quiet_begin(&self_report.quiet))
         return ENOTCONN;
     self_report.log = segment_log();

@@ -149,8 +149,8 @@ static int check_logs(const struct incremental_import *incremental, struct error
     }
     return n_missing ? error_set(
                err, ERROR_NOT_FOUND,
-               "%zu of the %zu logs of this run are missing or cannot be read, of images after an exec or of"
-               " children: its state is of all of them, so put them back beside '%s'",
+               "%zu of the %zu logs of this run (exec successors and children) are missing or "
+               "cannot be read: the checkpoint covers all of them, so put them back beside '%s'",
                n_missing, incremental->n_pasts, incremental->options->logs[0])
                      : 0;
 }

@@ -419,9 +419,9 @@ static bool are_clocks_kept(const struct incremental_import *incremental)
 
 int incremental_import_fail_sole(const struct incremental_import *incremental, struct error *err)
 {
-    return error_set(
-        err, ERROR_FORMAT, "the recording is not the continuation of its state any more: %s",
-        incremental->why ? incremental->why : "a part of it is missing, or was added late");
+    return error_set(err, ERROR_FORMAT, "the recording does not continue its checkpoint: %s",
+                     incremental->why ? incremental->why
+                                      : "a part of it is missing, or was added late");
 }
 
 /* Keeps the first reason. */
@@ -461,14 +461,14 @@ int incremental_import_go_on(struct incremental_import *incremental, bool *ret_i
     int code = take_definitions(incremental, ret_is_other, err);
 
     incremental->stream.is_sole = incremental->is_sole;
-    note_other(incremental, *ret_is_other, "what it defines is not what it was");
+    note_other(incremental, *ret_is_other, "its definitions have changed");
     if (code == 0 && !*ret_is_other)
         *ret_is_other = !are_clocks_kept(incremental);
     note_other(incremental, *ret_is_other, "a reading of the clocks came late");
     if (code == 0 && !*ret_is_other)
         code = continue_statistics(incremental, ret_is_other, err);
     note_other(incremental, *ret_is_other,
-               "its processes are not what they were, or there is no room for more");
+               "its processes have changed, or there is no room for more");
     if (code == 0 && !*ret_is_other)
         code = find_late_sample(incremental, ret_is_other, err);
     note_other(incremental, *ret_is_other, "a sample of its memory came late");

@@ -45,13 +45,13 @@ static int check_options(const struct import_options *options, struct error *err
     if (options->until_ns || options->until_marker)
         return error_set(
             err, ERROR_USAGE,
-            "'%s' was recorded with --aggregate: what came before its end is in totals "
-            "alone, so --until does not go with it",
+            "'%s' was recorded with --aggregate: it has only totals of the whole run, so --until "
+            "cannot be used",
             options->logs[0]);
     if (options->only && has_later_logs(options->logs[0]))
         return error_set(err, ERROR_USAGE,
-                         "'%s' was recorded with --aggregate: its totals are those of all its "
-                         "processes, so --only does not go with it",
+                         "'%s' was recorded with --aggregate: its totals cover all its processes, "
+                         "so --only cannot be used",
                          options->logs[0]);
     return 0;
 }
@@ -72,11 +72,10 @@ static int check_first(const struct import_options *options, struct error *err)
         code = checkpoint_file_is_bounded(path, &is_bounded, err);
         if (code == 0 && is_bounded && n_first < process_logs_packed_bytes(path)
             && (state_reader_open(first, &reader, NULL) != 0 || reader))
-            code =
-                error_set(err, ERROR_USAGE,
-                          "'%s' was recorded with --aggregate: its totals are with those of '%s'; "
-                          "import that",
-                          path, first);
+            code = error_set(err, ERROR_USAGE,
+                             "'%s' was recorded with --aggregate: its totals are included in those "
+                             "of '%s'; import that",
+                             path, first);
         state_reader_close(reader);
         free(first);
     }
@@ -92,8 +91,8 @@ static void name_state(const char *path, struct error *err)
     if (state)
         error_set(
             err, ERROR_FORMAT,
-            "'%s', which has what this log of --aggregate counted, cannot be read: %s; with that file renamed to "
-            "'%s" LOG_ROTATION_FALLBACK "' what came after it is imported alone",
+            "the checkpoint '%s' of this log (--aggregate) cannot be read: %s; if it is renamed "
+            "to '%s" LOG_ROTATION_FALLBACK "', only later events are imported",
             state, said.text, state);
     free(state);
 }
@@ -184,8 +183,8 @@ int ring_import_check_follow(const struct import_options *options, struct error 
         code = checkpoint_file_is_bounded(options->logs[i], &is_bounded, err);
         if (code == 0 && is_bounded)
             code = error_set(err, ERROR_USAGE,
-                             "'%s' was recorded with --aggregate: its events go while it grows, so "
-                             "--follow does not go with it; import it again and again",
+                             "'%s' was recorded with --aggregate: its events are removed while it "
+                             "grows, so --follow cannot be used; import it repeatedly",
                              options->logs[i]);
     }
     return code;

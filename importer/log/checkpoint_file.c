@@ -204,7 +204,7 @@ static int open_state(struct state_reader *reader, const char *log_path, bool *r
     if (fstat(reader->fd, &reader->status) != 0)
         return error_set_errno(err, errno, "cannot read '%s'", reader->name);
     if (!S_ISREG(reader->status.st_mode) || !read_header(reader->fd, &header))
-        return error_set(err, ERROR_FORMAT, "'%s' is not the state of a log", reader->name);
+        return error_set(err, ERROR_FORMAT, "'%s' is not a checkpoint of a log", reader->name);
     reader->run_id = header.run_id;
     *ret_is_there = header.run_id == run_id;
     return 0;

@@ -131,7 +131,7 @@ void state_refuse(struct checkpoint_io *io, enum error_code code, const char *fo
 void state_check(struct checkpoint_io *io, bool makes_sense, const char *what)
 {
     if (!makes_sense)
-        state_refuse(io, ERROR_FORMAT, "the state of the recording is damaged (%s)", what);
+        state_refuse(io, ERROR_FORMAT, "the checkpoint of the recording is damaged (%s)", what);
 }
 
 void state_check_bool(struct checkpoint_io *io, const bool *value)
@@ -239,7 +239,7 @@ static void load_chunk(struct checkpoint_io *io)
     if (io->code == 0 && head.part == io->part && head.version != io->version)
         state_refuse(
             io, ERROR_VERSION,
-            "the state of the recording was written by another mtrace (part %u has version "
+            "the checkpoint of the recording was written by another mtrace (part %u has version "
             "%u, not %u)",
             head.part, head.version, io->version);
     state_check(io, head.part == io->part && io->n_raw > 0,
@@ -347,7 +347,8 @@ static void same_size(struct checkpoint_io *io, size_t n_bytes)
     state_u32(io, &size);
     if (io->code == 0 && size != n_bytes)
         state_refuse(io, ERROR_VERSION,
-                     "the state of the recording was written by another mtrace (%u bytes, not %zu)",
+                     "the checkpoint of the recording was written by another mtrace (%u bytes, "
+                     "not %zu)",
                      size, n_bytes);
 }
 

@@ -212,9 +212,9 @@ static int fail_missing(const char *log_path, char *missing, struct error *err)
     int r =
         missing ? error_set(
             err, ERROR_FORMAT,
-            "'%s' is missing: '%s' was recorded with --aggregate, and its events are in "
-            "'%s.gN' and '%s.state' beside it; all of these must be in one folder; a state that "
-            "cannot be read is put aside as '%s.state" LOG_ROTATION_FALLBACK "'",
+            "'%s' is missing: '%s' was recorded with --aggregate, and its events are in '%s.gN' "
+            "and '%s.state' beside it; all of these must be in one folder; a checkpoint that "
+            "cannot be read can be renamed to '%s.state" LOG_ROTATION_FALLBACK "'",
             missing, log_path, log_path, log_path, log_path)
                 : out_of_memory(err);
 
@@ -313,20 +313,18 @@ static void add_losses(struct log_input *input, uint64_t n, uint64_t n_bytes, co
  * which ones is unknown. */
 static const char *describe_missing(struct log_input *input, uint64_t n, bool is_there)
 {
-    const char *status = is_there ? "has no header of it" : "is missing";
+    const char *status = is_there ? "has no header of this recording" : "is missing";
     char others[48] = "";
     char what[192];
 
     if (n > 1)
-        (void)snprintf(others, sizeof(others), ", and so %s %" PRIu64 " more",
-                       n == 2 ? "is" : "are", n - 1);
-    int length =
-        snprintf(what, sizeof(what),
-                 "this part of a log of --aggregate %s%s; events that %s alone had are lost",
-                 status, others, n > 1 ? "they" : "it");
+        (void)snprintf(others, sizeof(others), " (and %" PRIu64 " more)", n - 1);
+    int length = snprintf(what, sizeof(what),
+                          "this rotated log (--aggregate) %s%s; events that only %s had are lost",
+                          status, others, n > 1 ? "they" : "it");
     const char *copy = text_arena_copy(input->names.arena, what, (size_t)length);
 
-    return copy ? copy : "parts of a log of --aggregate are missing";
+    return copy ? copy : "rotated logs (--aggregate) are missing";
 }
 
 void log_input_check_rotated_logs(struct log_input *input, uint32_t first, uint64_t n_losses_before,
@@ -337,10 +335,8 @@ void log_input_check_rotated_logs(struct log_input *input, uint32_t first, uint6
     const char *path = name ? text_arena_copy(input->names.arena, name, strlen(name)) : NULL;
     const char *what = n ? describe_missing(input, n, name && access(name, F_OK) == 0) : NULL;
 
-    add_losses(
-        input, n_losses_before, lost_bytes, NULL,
-        "events were missing, or could not be read, in parts of the log that are gone by now",
-        damage);
+    add_losses(input, n_losses_before, lost_bytes, NULL,
+               "events were missing or unreadable in rotated logs that were removed later", damage);
     add_losses(input, n, 0, path, what, damage);
     free(name);
 }
@@ -607,9 +603,8 @@ static void note_missing_end(const struct log_input *input, struct log_damage_re
     const struct log_file_reader *file = input->files[0];
 
     if (!log_input_has_raw_file(input))
-        log_damage_add(
-            damage, LOG_DAMAGE_TRUNCATED, file->path, file->size_bytes, 0,
-            "the log has no end: what came after it is in the live log, which is not here");
+        log_damage_add(damage, LOG_DAMAGE_TRUNCATED, file->path, file->size_bytes, 0,
+                       "the log is incomplete: later events are in its live log, which is missing");
 }
 
 /* *ret_is_whole: if the log has its end, everything is listed. */

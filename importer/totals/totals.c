@@ -512,7 +512,7 @@ int totals_live_at_end(struct totals *totals, uint32_t process_id, const struct 
     if (ended_by != PAIRING_LEAKED)
         return 0;
     if (mtrace_unlikely(!totals_stack_find(process, chain_backtrace)))
-        return error_set(err, ERROR_FORMAT, "the state of the recording is damaged (a chain)");
+        return error_set(err, ERROR_FORMAT, "the checkpoint of the recording is damaged (a chain)");
     int code = mtrace_unlikely(!process->left) ? begin_left(process, err) : 0;
     if (code)
         return code;

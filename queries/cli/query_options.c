@@ -237,7 +237,8 @@ static const struct argp_option option_table[] = {
     {"output", KEY_OUTPUT, "FILE", 0, "write there instead of to stdout", GROUP_OUTPUT},
     {"force", KEY_FORCE, NULL, 0, "overwrite FILE", GROUP_OUTPUT},
     {"about", KEY_ABOUT, "FILE", 0,
-     "the database, and no other name is of a file: for questions of those you trust less",
+     "the database; no other argument can name a file (for queries of clients that you do not "
+     "trust)",
      GROUP_OUTPUT},
     {"await", KEY_AWAIT, NULL, OPTION_HIDDEN, NULL, GROUP_OUTPUT}, /* lib/logfile/left_out.h */
     {"help", KEY_HELP, NULL, 0, "print this and exit", -1},
@@ -313,7 +314,7 @@ static void set_only_file(struct parser *parser, const char *path)
 {
     if (parser->line->only_file && parser->rc == 0)
         parser->rc =
-            error_set(parser->err, ERROR_USAGE, "--about: a question of this kind names no files");
+            error_set(parser->err, ERROR_USAGE, "--about: this kind of query cannot name files");
     parser->line->only_file = path;
     queries_seal(parser->question);
 }
@@ -330,7 +331,7 @@ static void set_to_wait(struct parser *parser)
 static int check_sealed(const struct command_line *line, struct error *err)
 {
     if (line->only_file && (line->output_path || line->is_forced))
-        return error_set(err, ERROR_USAGE, "%s: a question of this kind names no files",
+        return error_set(err, ERROR_USAGE, "%s: this kind of query cannot name files",
                          line->output_path ? "--output" : "--force");
     return 0;
 }
@@ -346,7 +347,7 @@ static void add_name(struct parser *parser, const char *text)
     else if (parser->n_names < QUERY_MAX_NAMES)
         parser->names[parser->n_names++] = text;
     else
-        parser->rc = error_set(parser->err, ERROR_USAGE, "'%s' is one name too many", text);
+        parser->rc = error_set(parser->err, ERROR_USAGE, "unexpected argument '%s'", text);
 }
 
 static error_t parse_parameter(struct parser *parser, int key, const char *text)

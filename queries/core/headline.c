@@ -83,7 +83,7 @@ static void format_end(const char *kind, int value, bool is_foreign, char *text,
             "how it ended was not recorded: \"leaked\" means live at the end of the recording");
     else if (kind && strcmp(kind, "unseen") == 0)
         (void)snprintf(text, size,
-                       "the log goes no further, and whether it still runs is not known here: %s",
+                       "the log ends here, and whether the process still runs is unknown: %s",
                        live);
     else if (!kind || strcmp(kind, "unknown") == 0)
         (void)snprintf(
@@ -97,9 +97,9 @@ static void format_end(const char *kind, int value, bool is_foreign, char *text,
     else if (strcmp(kind, "signal") == 0)
         (void)snprintf(text, size, "killed by signal %d: %s", value, live);
     else if (strcmp(kind, "exec") == 0)
-        (void)snprintf(text, size, "replaced by exec: what was live then is not a leak");
+        (void)snprintf(text, size, "replaced by exec: blocks live at that time are not leaks");
     else if (strcmp(kind, "detached") == 0)
-        (void)snprintf(text, size, "went on when the recording was detached: %s", live);
+        (void)snprintf(text, size, "still ran when the recording was detached: %s", live);
     else
         (void)snprintf(text, size, "still running: %s", live);
 }

@@ -18,8 +18,7 @@ int rundb_error(const struct rundb *database, const char *doing, struct error *e
 {
     if (database->left_out)
         return error_set(err, database->lacks_rows ? ERROR_LEFT_OUT_ROWS : ERROR_LEFT_OUT,
-                         "'%s' is of totals alone and has no %s", database->path,
-                         database->left_out);
+                         "'%s' has totals only, and no %s", database->path, database->left_out);
     return database_guard_error(&database->guard, database->handle, database->path, doing, err);
 }
 

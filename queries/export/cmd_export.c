@@ -71,10 +71,12 @@ static int check_format(const struct query *query, const struct export_format **
         return error_set(err, ERROR_USAGE, "to '%.100s': %s is expected", options->export_format,
                          format_list);
     if ((options->measure || options->is_by_blocks) && !format->has_measure)
-        return error_set(err, ERROR_USAGE, "--%s is for flamegraph.pl; %s has all there is",
+        return error_set(err, ERROR_USAGE,
+                         "--%s is for flamegraph.pl only; %s always has "
+                         "everything",
                          options->measure ? "measure" : "by", format->name);
     if (format->is_binary && query->style.is_terminal)
-        return error_set(err, ERROR_USAGE, "%s is no text to look at; name a file with -o FILE",
+        return error_set(err, ERROR_USAGE, "%s is not text; write it to a file with -o FILE",
                          format->name);
     return 0;
 }
@@ -96,7 +98,7 @@ static int choose_process(struct export_job *job, const struct export_format *fo
         job->process_id = first;
     if (n > 1 && format->is_of_one_process)
         return error_set(err, ERROR_USAGE,
-                         "'%s' has %lld processes and %s holds one; process=ID chooses it",
+                         "'%s' has %lld processes and %s can hold one; choose it with process=ID",
                          job->query->options->database_path, (long long)n, format->name);
     return 0;
 }
@@ -130,8 +132,8 @@ static int check_rows(struct export_job *job, const struct export_format *format
     if (rc == 0 && format->is_of_blocks)
         rc = query_need_every_block(
             job->query,
-            "this format counts blocks one by one, where each sample stands for many: flamegraph.pl,"
-            " pprof and speedscope have estimates",
+            "this format counts single blocks, but each sample stands for many; flamegraph.pl, "
+            "pprof and speedscope have estimates",
             err);
     return rc == 0 ? note_without_row(job, format, err) : rc;
 }

@@ -427,9 +427,9 @@ static int prepare_instants(const struct query *query, struct query_options *sid
     int rc;
 
     if (take_instants(&sides[0].filter, texts) != 2)
-        return error_set(err, ERROR_USAGE, "diff needs two databases, or two instants: at=A at=B");
+        return error_set(err, ERROR_USAGE, "diff needs two databases, or two times: at=A at=B");
     if (query->options->measure && strcmp(query->options->measure, "live") != 0)
-        return error_set(err, ERROR_USAGE, "diff of two instants counts live blocks, not %s ones",
+        return error_set(err, ERROR_USAGE, "diff of two times counts live blocks, not %s ones",
                          query->options->measure);
     sides[1].filter = sides[0].filter;
     *ret_measure = STACK_MEASURE_LIVE;
@@ -448,7 +448,7 @@ static int prepare_runs(const struct query *query, struct query_options *sides,
     if (rc == 0 && query->options->is_sealed)
         return error_set(
             err, ERROR_USAGE,
-            "diff: a question of this kind names no files; it may name two instants: at=A at=B");
+            "diff: this kind of query cannot name files; it can name two times: at=A at=B");
     if (rc == 0 && !query->options->measure && *ret_measure != STACK_MEASURE_LIVE)
         *ret_measure = STACK_MEASURE_LEAKED; /* allocations minus frees */
     sides[1].database_path = query->options->arguments[0];

@@ -213,8 +213,8 @@ static void print_totals(FILE *out, const struct numbers *f)
                       "elided      %s, all of them freed soon: in all totals, without rows%s\n",
                       counted(&t, number(f, "elided_blocks"), "block"),
                       number(f, "threads") > 1
-                          ? "; the peak may have been higher by what of them was live at a time"
-                            " (meta: elided.most_live_bytes)"
+                          ? "; the peak may have been higher by those live at one time (meta: "
+                            "elided.most_live_bytes)"
                           : "");
     (void)fprintf(out, "peak        %s in %s at %s\n", estimated_bytes(&t, f, "peak_bytes"),
                   estimated_blocks(&t, f, "peak_blocks"),
@@ -243,7 +243,7 @@ static void print_heap(FILE *out, const struct numbers *f, const char *at)
     }
     (void)fputs(is_partial ? " + an unknown part\n" : "\n", out);
     if (strcmp(at, "peak") == 0 && number(f, "outside_heap_at_peak_live_bytes") > 0)
-        (void)fprintf(out, "            and %s live in mappings of blocks' own\n",
+        (void)fprintf(out, "            and %s live in blocks with mappings of their own\n",
                       bytes(&t, number(f, "outside_heap_at_peak_live_bytes")));
 }
 
@@ -255,8 +255,8 @@ static void print_foreign_heaps(FILE *out, const struct numbers *f)
     if (number(f, "foreign_heaps") > 0)
         (void)fprintf(
             out,
-            "            %s of an allocator that is not known: its pages are taken to reach"
-            " from block to block, whether resident or not\n",
+            "            %s of an unknown allocator: its pages are assumed to reach from block to "
+            "block, whether resident or not\n",
             counted(&t, number(f, "foreign_heaps"), "heap"));
 }
 

@@ -196,7 +196,7 @@ static int search(struct tracee *tracee, const struct attaching_call *call,
     }
     place = safe_point_new(tracee->target, call->library);
     if (!place)
-        return error_set(err, ERROR_IO, "process %d cannot be looked at", (int)call->pid);
+        return error_set(err, ERROR_IO, "process %d cannot be inspected", (int)call->pid);
     mend(tracee);
     urgency_look(&tracee->urgency, call->pid);
     do {
@@ -207,7 +207,8 @@ static int search(struct tracee *tracee, const struct attaching_call *call,
     ret_answer->is_busy = code == 1;
     return code == 1
                ? error_set(err, ERROR_IO,
-                           "process %d was never where it can be interrupted safely, last in %s",
+                           "process %d was never at a safe point, where it can be interrupted; it "
+                           "was last in %s",
                            (int)call->pid, pace->why ? pace->why : "a call that does not end")
                : code;
 }
@@ -290,7 +291,7 @@ static int look_and_call_once(const struct attaching_call *call,
     if (tracee.memory >= 0 && !is_alone(tracee.memory)) {
         close(tracee.memory);
         return error_set(err, ERROR_IO,
-                         "process %d is being attached to, or left, by another mtrace-record",
+                         "another mtrace-record is just attaching to process %d, or detaching",
                          (int)call->pid);
     }
     code = target_look(&target, call->library, err);
@@ -327,8 +328,8 @@ static int look_and_call(const struct attaching_call *call, struct attaching_ans
         tracee_nap(1000000);
     ret_answer->is_busy |= is_replaced;
     return is_replaced ? error_set(err, ERROR_IO,
-                                   "process %d executes one program after another, and was between "
-                                   "two of them whenever it was looked at",
+                                   "process %d executes one program after another, and was "
+                                   "between two of them at each attempt",
                                    (int)call->pid)
                        : code;
 }

@@ -424,7 +424,7 @@ int remote_call_call(struct tracee *tracee, const struct attaching_call *call,
     if (!begin(tracee)) {
         take_code(tracee);
         tracee_let_go(tracee);
-        return error_set(err, ERROR_IO, "process %d does not let its memory be written",
+        return error_set(err, ERROR_IO, "the memory of process %d cannot be written",
                          (int)call->pid);
     }
     fault_point("led");
@@ -441,8 +441,8 @@ int remote_call_call(struct tracee *tracee, const struct attaching_call *call,
     if (tracee->has_reported)
         return judge(tracee, call, ret_answer, err);
     return error_set(err, ERROR_IO,
-                     "process %d did not load the collector in time, or has ended: it goes on, and "
-                     "may do so later",
+                     "process %d has ended, or did not load the collector in time: it continues, "
+                     "and may still load it",
                      (int)call->pid);
 }
 

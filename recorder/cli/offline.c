@@ -101,14 +101,13 @@ static int check_dead(const struct source *source, enum writer_liveness_state st
                          whose);
     if (state == WRITER_LIVENESS_UNKNOWN && !is_forced)
         return error_set(err, ERROR_EXISTS,
-                         "'%s' may be being %s, which cannot be known here; if it has ended, "
-                         "--force packs the log",
+                         "whether '%s' is still being %s is unknown; if it is not, --force packs "
+                         "the log",
                          path, whose);
     if (state == WRITER_LIVENESS_UNKNOWN)
         exit_summary_warn(
-            "whether '%s' is being %s cannot be known here; as --force is given, it is "
-            "taken to have ended",
-            path, whose);
+            "whether '%s' is still being %s is unknown; --force assumes that it is not", path,
+            whose);
     return 0;
 }
 
@@ -419,14 +418,14 @@ static int check_eliding(const struct source *source, const struct options *opti
     get_file(source, &file);
     if (options->elide_ms && source->frames.punched_hole)
         return error_set(err, ERROR_USAGE,
-                         "the beginning of '%s' is at the machine that it was sent to, and cannot "
-                         "be elided here: pack it without --cull-temporary",
+                         "the beginning of '%s' is on the machine that it was sent to, so blocks "
+                         "cannot be elided here: pack it without --cull-temporary",
                          options->input);
     if (!options->elide_ms || file.sample_bytes == 0)
         return 0;
     return error_set(err, ERROR_USAGE,
-                     "'%s' is of samples (--sample-bytes), and --cull-temporary counts all blocks: "
-                     "pack it without",
+                     "'%s' has samples only (--sample-bytes), and --cull-temporary counts all "
+                     "blocks: pack it without --cull-temporary",
                      options->input);
 }
 
@@ -507,7 +506,7 @@ static void report_what_came(const struct outcome *outcome)
                        exit_summary->n_children, exit_summary->n_children == 1 ? "" : "s",
                        exit_summary->n_children == 1 ? "is" : "are");
     exit_summary_print(exit_summary->is_quiet,
-                       "'%s' has its end; its events are in '%s.gN' and '%s.state' beside it%s",
+                       "'%s' is complete; its events are in '%s.gN' and '%s.state' beside it%s",
                        exit_summary->name, exit_summary->name, exit_summary->name, others);
 }
 

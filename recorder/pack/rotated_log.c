@@ -125,7 +125,8 @@ int rotated_log_append(struct rotated_log *rotated, const struct log_file *file,
     if (rotated->is_full)
         return error_set(
             err, ERROR_IO,
-            "'%s' has as many events as it may have; they are taken in more slowly than they come",
+            "the rotated logs of '%s' have reached their limit: the follower is slower than the "
+            "program",
             rotated->run->log_path);
     if (rotated->number == 0 || rotated->current.end_offset >= rotated->most_bytes)
         code = begin_next(rotated, file, err);

@@ -294,8 +294,8 @@ void periodic_reports_done(struct periodic_reports *reports, const char *log_pat
 void periodic_reports_describe(const struct periodic_reports *reports, char *text, size_t n_bytes)
 {
     static const char *const whys[PERIODIC_REPORTS_WHYS] = {
-        [PERIODIC_REPORTS_BUSY] = "the one before was still being made",
-        [PERIODIC_REPORTS_LATE] = "mtrace-record itself was held up",
+        [PERIODIC_REPORTS_BUSY] = "the previous one was not ready",
+        [PERIODIC_REPORTS_LATE] = "mtrace-record itself was delayed",
         [PERIODIC_REPORTS_UNREADY] = "not ready at the end",
     };
     size_t used = 0;

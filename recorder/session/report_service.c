@@ -128,7 +128,8 @@ static void explain_no_room(const struct answering *answering)
 {
     (void)dprintf(
         answering->complaints,
-        "a report needs room for its database in '%s': make some, or set TMPDIR for mtrace-record\n",
+        "not enough room for the database of a report in '%s': free some, or set TMPDIR for "
+        "mtrace-record\n",
         report_folder_base());
 }
 

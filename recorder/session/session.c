@@ -148,7 +148,7 @@ static void ask_to_leave(struct session *session, int number)
     session->site.must_leave = !session->is_trying;
     session->is_trying = false;
     if (!session->site.must_leave)
-        exit_summary_warn("process %d is recorded on", (int)session->program.pid);
+        exit_summary_warn("process %d is still recorded", (int)session->program.pid);
 }
 
 /* Sleeps up to ns; true if the program has ended. */
@@ -307,8 +307,8 @@ static void leave_executed(const struct session *session)
 {
     exit_summary_print(
         session->options->quiet,
-        "process %d executes another program by now, which keeps the collector and records "
-        "no more",
+        "process %d has executed another program, which keeps the collector and records nothing "
+        "more",
         (int)session->program.pid);
 }
 
@@ -329,7 +329,8 @@ static bool leave(struct session *session)
     if (!is_busy)
         exit_summary_warn("%s", err.text);
     else if (!session->is_trying)
-        exit_summary_warn("%s; still trying and recording, another ^C ends the trying", err.text);
+        exit_summary_warn("%s; still recording, and trying to detach; another ^C cancels that",
+                          err.text);
     session->is_trying = is_busy;
     return false;
 }
@@ -342,7 +343,7 @@ static bool is_left_by_other(const struct session *session)
         session->attachment.pid && !session->has_totals && recording_is_left(session->recording);
 
     if (is_left)
-        exit_summary_print(session->options->quiet, "process %d was left by another mtrace-record",
+        exit_summary_print(session->options->quiet, "another mtrace-record detached process %d",
                            (int)session->program.pid);
     return is_left;
 }
@@ -475,7 +476,7 @@ static void settle_children(struct session *session)
 
     if (is_waiting)
         exit_summary_print(session->options->quiet,
-                           "waiting for processes that go on; ^C leaves them");
+                           "waiting for processes that still run; ^C ends the recording of them");
     while (is_waiting) {
         const struct timespec pause = {.tv_nsec = MAX_SLEEP_NS};
         bool is_left = is_request_to_end(sigtimedwait(&session->signals, &info, &pause));
@@ -534,8 +535,7 @@ static void report_who_was_killed(const struct session *session)
     if (session->follower.was_killed || session->reports.own_follower.was_killed
         || (session->recording && session->recording->service.own_follower.was_killed))
         exit_summary_warn(
-            "the importer beside the recording was killed, as it did not end within %d s; "
-            "nothing is lost by that",
+            "the follower (mtrace-import) did not end within %d s and was killed; no event is lost",
             (int)(CHILD_PROCESS_TIME_LIMIT_NS / 1000000000));
 }
 

@@ -92,8 +92,8 @@ static void emit_of_weakness(const struct session *session)
     if (!live->weakness)
         return;
     exit_summary_warn(
-        "the live log is '%s': beside '%s' %s; what is not packed yet is lost if the machine "
-        "goes down",
+        "the live log is '%s': beside '%s' %s; events that are not packed yet are lost if the "
+        "machine crashes",
         live->path, session->name, live->weakness);
     if (session->options->follows_children && !live->link_path)
         exit_summary_warn("children will not be recorded: beside '%s' no links can be made; choose "

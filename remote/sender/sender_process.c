@@ -175,8 +175,8 @@ static void report_unknown(const struct sender_process *sender)
         return;
     (void)fprintf(
         stderr,
-        "mtrace-record: perhaps not sent: the process that sends was ended, or could not be "
-        "started; send the rest later: mtrace-record --send '%s'",
+        "mtrace-record: the log may not have been sent, because mtrace-send was ended or could "
+        "not be started; send the rest later: mtrace-record --send '%s'",
         sender->log_path);
     for (size_t i = 0; i < sender->sending->n_words; i++)
         (void)fprintf(stderr, " '%s'", sender->sending->words[i]);

@@ -37,7 +37,7 @@ static int stick(struct sender *sender, struct sent_log *log)
     log->state = SENT_STATE_STUCK;
     (void)snprintf(
         sender->why, sizeof(sender->why),
-        "the receiver does not have what it acknowledged of '%s' and was given back here",
+        "the receiver lacks bytes of '%s' that it had acknowledged and that were freed here",
         log->path);
     return 0;
 }
@@ -50,7 +50,7 @@ static int take_have(struct sender *sender, uint32_t number, struct sent_log *lo
 
     memcpy(&theirs, payload, sizeof(theirs));
     if (head->offset < LOG_FILE_HEADER_BYTES)
-        return error_set(err, ERROR_FORMAT, "the receiver has less than nothing of a log");
+        return error_set(err, ERROR_FORMAT, "the receiver acknowledges a negative number of bytes");
     if (head->offset > log->tail.end || wire_hash(log->tail.fd, head->offset, &ours, NULL) != 0
         || ours != theirs || head->offset < log->tail.punched_hole) {
         if (log->tail.punched_hole)
@@ -83,7 +83,7 @@ static int take_want(struct sender *sender, const struct wire_head *head, struct
     bool is_cut;
 
     if (!sent_objects_take(&sender->objects, head->log, head->offset, &is_cut))
-        return error_set(err, ERROR_FORMAT, "the receiver wants what was not offered");
+        return error_set(err, ERROR_FORMAT, "the receiver requests something that was not offered");
     note_objects(sender);
     return is_cut ? sender_tx_send(sender, WIRE_OBJECT_END, 0, 0, NULL, 0, err) : 0;
 }
@@ -96,8 +96,8 @@ static int take_synced(struct sender *sender, struct sent_log *log, uint64_t syn
     if (!sender->has_no_holes && !hole_punching_take(log, synced)) {
         sender->has_no_holes = true;
         (void)fprintf(stderr,
-                      "mtrace-record: the file system of '%s' gives no space back while a log "
-                      "grows: --no-local removes it at the end alone\n",
+                      "mtrace-record: the file system of '%s' cannot free space of a file while "
+                      "it grows: --no-local removes the log only at the end\n",
                       log->path);
     }
     return 0;
@@ -124,11 +124,11 @@ static int take_one(struct sender *sender, const struct wire_head *head, const v
     if (head->kind == WIRE_WANT)
         return take_want(sender, head, err);
     if (!log || !sent_log_is_under_way(log))
-        return error_set(err, ERROR_FORMAT, "the receiver speaks of an unknown log");
+        return error_set(err, ERROR_FORMAT, "the receiver names an unknown log");
     if (head->kind == WIRE_HAVE && log->state == SENT_STATE_BEGUN)
         return take_have(sender, head->log, log, head, payload, err);
     if (head->offset > log->sent_bytes || head->offset < log->acked_bytes)
-        return error_set(err, ERROR_FORMAT, "the receiver has what was not sent");
+        return error_set(err, ERROR_FORMAT, "the receiver acknowledges bytes that were not sent");
     note_acked(sender, log, head->offset);
     if (head->kind == WIRE_SYNCED)
         return take_synced(sender, log, head->offset, err);

@@ -33,7 +33,8 @@ static int ask_export(struct bytehound *self, const char *command, const char *f
 
     if (rc == 0 && sqlite3_str_length(filter.more) > 0)
         rc = error_set(err, ERROR_USAGE,
-                       "exports take no jemalloc, from_map and group_max_total_usage_first_seen");
+                       "exports do not take jemalloc, from_map and "
+                       "group_max_total_usage_first_seen");
     own.n_parameters = 0;
     own.if_none_match = NULL;
     for (size_t i = 0; i < filter.filter.n_values; i++)
@@ -236,13 +237,13 @@ int bytehound_check_rows(const struct bytehound *self, struct error *err)
     if (self->database.sample_bytes)
         return error_set(
             err, ERROR_USAGE,
-            "'%s' was recorded with --sample-bytes, and this view needs single blocks, "
-            "each of which stands for many: ask /api",
+            "'%s' was recorded with --sample-bytes, and this view needs single blocks, but each "
+            "sample stands for many: use /api",
             self->recording->name);
     if (self->database.is_slim)
         return error_set(err, ERROR_USAGE,
-                         "'%s' has no rows of allocations, of which this is made: it was imported "
-                         "with --slim, or is still recorded",
+                         "'%s' has no rows of allocations, which this needs: it was imported with "
+                         "--slim, or is still recorded",
                          self->recording->name);
     return 0;
 }

@@ -289,7 +289,7 @@ static int add_parameter(struct bytehound_filter *filter, const struct bytehound
             return add_known(filter, self, &knowns[i], value, err);
     if (is_in(same, name))
         return add(filter, name, value, err);
-    return error_set(err, ERROR_USAGE, "'%.100s' is no parameter of bytehound's filter", name);
+    return error_set(err, ERROR_USAGE, "'%.100s' is not a parameter of bytehound's filter", name);
 }
 
 /* ---- of mappings ---- */
@@ -346,7 +346,7 @@ static int add_map_parameter(struct bytehound_filter *filter, const struct byteh
     ours = is_in(same, name) ? filter_find(name, strlen(name)) : NULL;
     if (ours && ours->scope == FILTER_SCOPE_STACK && !ours->words)
         return filter_add(&filter->filter, ours, value, err);
-    return error_set(err, ERROR_USAGE, "'%.100s' is no parameter of bytehound's filter of maps",
+    return error_set(err, ERROR_USAGE, "'%.100s' is not a parameter of bytehound's filter of maps",
                      name);
 }
 
@@ -391,8 +391,8 @@ static int add_any(struct bytehound_filter *filter, const struct bytehound *self
     case BYTEHOUND_TAKES_MAPS:
         return add_map_parameter(filter, self, name, value, err);
     default:
-        return error_set(err, ERROR_USAGE, "'%.100s' is no parameter of %s, which takes none", name,
-                         self->endpoint->name);
+        return error_set(err, ERROR_USAGE, "'%.100s' is not a parameter of %s, which takes none",
+                         name, self->endpoint->name);
     }
 }
 

@@ -43,12 +43,14 @@ static int check_stack_filter(const struct bytehound_filter *filter, struct erro
         const struct filter_value *value = &filter->filter.values[i];
 
         if (filter_value_scope(value) != FILTER_SCOPE_STACK)
-            return error_set(err, ERROR_USAGE, "%s: backtraces are chosen by depth and names alone",
+            return error_set(err, ERROR_USAGE,
+                             "%s: backtraces can be filtered by depth and names "
+                             "only",
                              value->parameter->name);
     }
     return bytehound_filter_is_of_groups(filter)
                ? 0
-               : error_set(err, ERROR_USAGE, "backtraces are chosen by depth and names alone");
+               : error_set(err, ERROR_USAGE, "backtraces can be filtered by depth and names only");
 }
 
 int bytehound_backtraces(struct bytehound *self, const char *rest, struct error *err)

@@ -304,8 +304,8 @@ static int count_rows(const struct bytehound *self, int64_t counts[static 3], st
     for (int i = 0; i < 3 && rc == 0; i++) {
         rc = rundb_get_int64(&self->database, sql[i], &counts[i], err);
         if (rc == 0 && (counts[i] < 0 || counts[i] >= INT32_MAX))
-            rc = error_set(err, ERROR_FORMAT, "'%s' has ids of stacks that none can have",
-                           self->database.path);
+            rc =
+                error_set(err, ERROR_FORMAT, "'%s' has invalid ids of stacks", self->database.path);
     }
     return rc;
 }

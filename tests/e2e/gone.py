@@ -97,7 +97,7 @@ def test_forced(tools, place):
     log = mount_overlay(place) / "run.dat"
     kill(start(tools, log))
     wants(pack(tools, log, before=SPACE), False, "--force packs the log")
-    wants(pack(tools, log, "-f", before=SPACE), True, "is taken to have ended")
+    wants(pack(tools, log, "-f", before=SPACE), True, "--force assumes that it is not")
     check(tools, log)
 
 

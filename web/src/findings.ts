@@ -59,7 +59,7 @@ function whatIsLeft(summary: Row): string {
   if (summary.end_kind === "exit") return "were never freed";
   if (summary.end_kind === "running") return "are live, and the program still runs";
   if (summary.end_kind === "detached") return "were live when the recording was detached from the program, which went on";
-  if (summary.end_kind === "unseen") return "are live where the log stops; whether the program still runs is not known here";
+  if (summary.end_kind === "unseen") return "are live where the log stops; whether the program still runs is unknown";
   if (summary.end_kind === "unknown") return "were live when the program ended; how it ended is unknown";
   return `were live when the program ended by ${summary.end_kind ?? "an unknown cause"}`;
 }

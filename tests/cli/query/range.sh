@@ -34,7 +34,7 @@ mtrace-query range rows.db || echo "$?"
 #|2
 #|2
 # expect stderr
-#|mtrace-query: --from is not before to: there is no time between them
+#|mtrace-query: --from must be before to
 #|Try 'mtrace-query --help'.
 #|mtrace-query: range needs a time range: --from TIME, --to TIME or both, as --from 10s --to 20s
 #|Try 'mtrace-query --help'.

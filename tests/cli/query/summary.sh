@@ -6,7 +6,7 @@ mtrace-query run.db
 #|freed       9.3 KiB in 97 blocks; 0 blocks from before it was recorded
 #|leaked      4.9 KiB in 14 blocks, of these 300 B suppressed
 #|temporary   82 blocks, 74 % of all
-#|elided      10 blocks, all of them freed soon: in all totals, without rows; the peak may have been higher by what of them was live at a time (meta: elided.most_live_bytes)
+#|elided      10 blocks, all of them freed soon: in all totals, without rows; the peak may have been higher by those live at one time (meta: elided.most_live_bytes)
 #|peak        9.8 KiB in 40 blocks at 1m00s
 #|recording   1,000 events of 2 threads, 0 dropped; 7 stacks, 15 % of allocations with a complete one
 #|
@@ -54,7 +54,7 @@ mtrace-query run.db
 #|bytes  blocks  allocated most often
 #|500 B       5  Cache::reserve  cache.c:31
 #|
-#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: what was live then is not a leak
+#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: blocks live at that time are not leaks
 #|allocated   64 B in 1 block; 0 reallocs, 0 failures
 #|freed       0 B in 0 blocks; 0 blocks from before it was recorded
 #|leaked      0 B in 0 blocks, of these 0 B suppressed

@@ -454,7 +454,7 @@ static void test_wrong_files_are_named(void **state)
                   7, ERROR_FORMAT, "program");
     check_content("\1\2\3\4\5", 5, ERROR_FORMAT, "at byte 0");
     check_content(zeros, sizeof(zeros), ERROR_FORMAT, "no header");
-    check_content(bytes, 100, ERROR_FORMAT, "cut inside its header at byte 100");
+    check_content(bytes, 100, ERROR_FORMAT, "ends inside its header at byte 100");
     header->version = LOG_VERSION + 1;
     check_content(bytes, n, ERROR_VERSION, "newer");
     header->version = LOG_VERSION;

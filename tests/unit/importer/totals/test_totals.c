@@ -27,7 +27,7 @@ static void refuses_chains_of_no_stack(void **state)
     totals_finish(totals);
     assert_int_equal(totals_live_at_end(totals, 1, &block, PAIRING_LEAKED, 1, &err), 0);
     assert_int_equal(totals_live_at_end(totals, 1, &block, PAIRING_LEAKED, 2, &err), ERROR_FORMAT);
-    assert_non_null(strstr(err.text, "state of the recording"));
+    assert_non_null(strstr(err.text, "checkpoint of the recording"));
     assert_int_equal(totals_live_at_end(totals, 1, &block, PAIRING_LEAKED, 100000, &err),
                      ERROR_FORMAT);
     totals_free(totals);
