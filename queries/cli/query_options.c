@@ -3,6 +3,7 @@
 
 #include "lib/base/error.h"
 #include "queries/api/queries.h"
+#include "queries/export/cmd_export.h"
 
 #include <argp.h>
 #include <stdint.h>
@@ -69,6 +70,10 @@ static void command_help_print(const struct command *command, FILE *out)
             out);
     if (command->has_tree)
         (void)fputs("Trees:   --bottom-up, --min-share N%\n", out);
+    for (size_t i = 0; command->has_format && cmd_export_format_name(i); i++)
+        (void)fprintf(out, "%s%s", i ? "|" : "Formats: --to ", cmd_export_format_name(i));
+    if (command->has_format)
+        (void)fputs("\n", out);
     if (command->view && *command->view != '_')
         (void)fprintf(out, "Columns: mtrace-query describe %s\n", command->view);
     if (command->next)
