@@ -139,14 +139,6 @@ CREATE TABLE thread_flows (     -- threads that free the blocks of each thread, 
   bytes INTEGER NOT NULL,               -- their requested bytes
   PRIMARY KEY (process_id, thread_id, free_thread_id)) STRICT, WITHOUT ROWID;
 
-CREATE TABLE range_totals (     -- blocks that were live at one end of a time range; empty in a file, because `mtrace-query range` computes it for its options
-  process_id INTEGER NOT NULL,          -- process that allocated
-  backtrace_id INTEGER NOT NULL,        -- stack that allocated
-  outcome TEXT NOT NULL,                -- 'freed_after': allocated in the range, freed after it; 'never_freed': allocated in it and never freed, or lost in an exec; 'allocated_before': allocated before it, freed in it
-  blocks INTEGER NOT NULL,              -- at least 1
-  bytes INTEGER NOT NULL,               -- their requested bytes
-  PRIMARY KEY (process_id, backtrace_id, outcome)) STRICT, WITHOUT ROWID;
-
 -- The totals above by call site or file, for reports. At the end of an import, each of these tables is filled from
 -- the view of the same name with an underscore in front.
 

@@ -180,7 +180,7 @@ const struct command commands[] = {
      .can_draw = true,
      .run = cmd_growth_run},
     {.name = "range",
-     .view = "range",
+     .source = cmd_range_source,
      .columns = "process_id, freed_after_bytes, freed_after_blocks, never_freed_bytes, "
                 "never_freed_blocks, allocated_before_bytes, allocated_before_blocks, "
                 "change_bytes, " SITE_COLUMNS,

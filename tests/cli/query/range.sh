@@ -6,6 +6,7 @@ mtrace-query range rows.db --from 85ms --csv
 mtrace-query range rows.db --to 50ms --json --size-min 100
 mtrace-query range rows.db --from 85ms --to 110ms --site 3
 mtrace-query range rows.db --from 20ms --to 60ms --fail-if 'never_freed_bytes > 0' >/dev/null || echo "$?"
+mtrace-query range rows.db --from 85ms --show-sql | grep -c range_totals
 mtrace-query range rows.db --from 60ms --to 20ms || echo "$?"
 mtrace-query range rows.db || echo "$?"
 # expect stdout
@@ -31,6 +32,7 @@ mtrace-query range rows.db || echo "$?"
 #|       2     0 B       0    10 B       1         0 B           0     10 B  Cache:..  cache.c:31     3
 #|next: mtrace-query allocations rows.db --site ID --freed-from TIME --freed-to TIME
 #|3
+#|1
 #|2
 #|2
 # expect stderr
