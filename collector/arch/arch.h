@@ -3,8 +3,8 @@
  * arch: what differs between processors.
  *
  * This is: registers and frames for the unwinder, switching the stack, the counter, system calls,
- * loops over bytes. A port provides one header with the names of arch_x86_64.h, one source file,
- * and the jump in nop.c (docs/porting.md).
+ * loops over bytes. A port provides one header with the names of arch_x86_64.h and one source file
+ * (docs/porting.md).
  */
 #ifndef MTRACE_COLLECTOR_ARCH_H
 #define MTRACE_COLLECTOR_ARCH_H

@@ -37,6 +37,8 @@
 #ifndef MTRACE_LIB_LOG_FORMAT_H
 #define MTRACE_LIB_LOG_FORMAT_H
 
+#include "lib/abi/log_machines.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,17 +63,6 @@ enum {
 enum log_form {
     LOG_FORM_RAW = 1,
     LOG_FORM_PACKED = 2
-};
-
-/* What ELF calls its machine (e_machine), so that every number names one. With log_file.word_bytes it
- * tells the ABI: MIPS n64 from n32 and o32, x32 from x86-64, RISC-V of 32 and 64 bits. */
-enum log_arch {
-    LOG_ARCH_I386 = 3,
-    LOG_ARCH_MIPS = 8,
-    LOG_ARCH_ARM = 40,
-    LOG_ARCH_X86_64 = 62,
-    LOG_ARCH_AARCH64 = 183,
-    LOG_ARCH_RISCV = 243,
 };
 
 /* One byte, which reads the same in both orders. */
@@ -217,26 +208,6 @@ struct log_file {
     _Atomic uint32_t n_pointers;  /* to functions of the allocator, from dlsym */
     _Atomic uint32_t n_foreign;   /* most that were loaded at once with another allocator */
 };
-
-/* The machine for which this is compiled. */
-static inline uint16_t log_own_arch(void)
-{
-#if defined(__x86_64__)
-    return LOG_ARCH_X86_64;
-#elif defined(__i386__)
-    return LOG_ARCH_I386;
-#elif defined(__aarch64__)
-    return LOG_ARCH_AARCH64;
-#elif defined(__arm__)
-    return LOG_ARCH_ARM;
-#elif defined(__riscv)
-    return LOG_ARCH_RISCV;
-#elif defined(__mips__)
-    return LOG_ARCH_MIPS;
-#else
-#    error "this architecture has no number in enum log_arch"
-#endif
-}
 
 /* Stores the machine that this is compiled for. */
 static inline void log_file_set_machine(struct log_file *file)
