@@ -816,7 +816,7 @@ void pairing_visit(struct pairing *pairing, const struct live_table_most *limits
         state_u64(io, &pairing->allocations[i].n);
         state_u64(io, &pairing->allocations[i].n_before);
         state_check(io, pairing->allocations[i].n_before <= pairing->allocations[i].n,
-                    "births of a thread");
+                    "allocations of a thread");
     }
     state_count(io, &n_processes, pairing->n_processes);
     for (uint32_t i = 1; i <= n_processes && checkpoint_io_code(io) == 0; i++) {

@@ -193,7 +193,7 @@ CREATE TABLE snapshot_sites (   -- changes of live bytes by call site, from one 
   call_site_id INTEGER,                                  -- call site that allocated the blocks; NULL: stacks without one
   change_bytes INTEGER NOT NULL                          -- change of live bytes since the previous snapshot
 ) STRICT;
-CREATE TABLE site_births (      -- leaked_allocations by call site and rule; blocks that were lost at an exec are not leaks
+CREATE TABLE site_leak_times (  -- leaked_allocations by call site and rule; blocks that were lost at an exec are not leaks
   process_id INTEGER NOT NULL, call_site_id INTEGER,     -- process and call site; NULL: stacks without one
   rule_id INTEGER,                                       -- joins suppressions; NULL: stacks that match no rule
   part INTEGER NOT NULL,                                 -- 0 to 63, as in leaked_allocations

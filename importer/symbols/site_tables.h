@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * site_tables: totals and snapshots by call site, which reports read: site_totals, site_leaks,
- * site_frees, suppressed_stacks, snapshot_sites, site_births, site_shapes and site_growth.
+ * site_frees, suppressed_stacks, snapshot_sites, site_leak_times, site_shapes and
+ * site_growth.
  *
  * Each table has the result of the view of its name with a leading underscore. Those over all
  * snapshots, time buckets and stacks are counted in memory, because SQLite would sort them.

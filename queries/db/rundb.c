@@ -255,7 +255,7 @@ int rundb_compute(struct rundb *database, unsigned tables, struct error *err)
         const char *view;
     } all[] = {
         {RUNDB_SITE_TOTALS, "site_totals AS SELECT * FROM _site_totals", NULL},
-        {RUNDB_SITE_LEAKS, "site_births AS SELECT * FROM _site_births", NULL},
+        {RUNDB_SITE_LEAKS, "site_leak_times AS SELECT * FROM _site_leak_times", NULL},
         {RUNDB_SITE_LEAKS | RUNDB_SITE_GROWTH, "site_shapes AS SELECT * FROM _site_shapes", NULL},
         {RUNDB_SITE_LEAKS, "site_leaks AS SELECT * FROM _site_leaks", NULL},
         {RUNDB_SITE_FREES, "site_frees AS SELECT * FROM _site_frees", NULL},

@@ -81,9 +81,9 @@ mtrace-query views
 #|processes              table  one recorded program image: fork makes a child, exec ends one image ..
 #|realloc_chains         table  chains of two or more blocks
 #|row_ranges             table  private: ranges of values in each 4,096 rows of packed_allocation_ro..
-#|site_births            table  leaked_allocations by call site and rule; blocks that were lost at a..
 #|site_frees             table  for each call site, the call site that freed most of its blocks
 #|site_growth            table  call sites whose live bytes changed between regular snapshots
+#|site_leak_times        table  leaked_allocations by call site and rule; blocks that were lost at a..
 #|site_leaks             table  leaks by call site and rule; blocks that were lost at an exec are no..
 #|site_shapes            table  the pattern in which the leaks, or the live bytes, of a call site ca..
 #|site_totals            table  backtrace_totals summed by call site

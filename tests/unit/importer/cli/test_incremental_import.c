@@ -718,7 +718,7 @@ static void import_single(struct pair *pair, const struct place *place,
 static void assert_as_views(const char *path)
 {
     static const char *const tables[] = {"site_totals",      "site_frees",  "site_leaks",
-                                         "site_births",      "site_shapes", "site_growth",
+                                         "site_leak_times",  "site_shapes", "site_growth",
                                          "suppressed_stacks"};
     sqlite3 *db;
 
