@@ -147,7 +147,8 @@ static inline long arch_system_call(long number, long a, long b, long c, long d,
 
 /* ---- jumps of libmtrace-nop.so ---- */
 
-/* All argument registers survive; after the return address and eight pushes the stack is aligned. */
+/* All argument registers survive; after the return address and eight pushes the stack is aligned.
+ */
 #define ARCH_NOP_FIRST_CALL                                        \
     ".text\n"                                                      \
     ".type nop_first_call, @function\n"                            \

@@ -305,8 +305,8 @@ static uint32_t count_elsewhere(void)
     return n;
 }
 
-/* Signals are blocked: a handler that does not return would leave ld.so locked. quiet_begin is not used
- * because it tests whether this process records, which may begin a fork child's log. Slots are
+/* Signals are blocked: a handler that does not return would leave ld.so locked. quiet_begin is not
+ * used because it tests whether this process records, which may begin a fork child's log. Slots are
  * restored also where there is no log. */
 struct look {
     struct sys_signals mask;

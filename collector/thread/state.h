@@ -131,8 +131,8 @@ struct state_hooks {
     void (*handle)(void);         /* a command may be there; the recursion guard is open */
 };
 
-/* Maps the word of the generation; once per process image. False: the kernel has no MADV_WIPEONFORK,
- * nothing can be recorded. */
+/* Maps the word of the generation; once per process image. False: the kernel has no
+ * MADV_WIPEONFORK, nothing can be recorded. */
 MTRACE_NODISCARD bool state_init(const struct state_hooks *hooks);
 
 /* Changes `from` to starting; true for one caller only. */
@@ -190,7 +190,8 @@ struct quiet {
     bool is_blocked;
 };
 
-/* False: this process does not record; do not call quiet_end. A fork child may start its own log here. */
+/* False: this process does not record; do not call quiet_end. A fork child may start its own log
+ * here. */
 MTRACE_NODISCARD bool quiet_begin(struct quiet *ret_quiet);
 void quiet_end(const struct quiet *quiet);
 

@@ -113,7 +113,8 @@ void state_bool(struct checkpoint_io *io, bool *value);
 /* At most `most`; 0 after a failure. */
 void state_count(struct checkpoint_io *io, size_t *n, size_t most);
 
-/* Copies a struct: STATE_IMAGE(io, &one). Another size is ERROR_VERSION. Pointers in it are invalid. */
+/* Copies a struct: STATE_IMAGE(io, &one). Another size is ERROR_VERSION. Pointers in it are
+ * invalid. */
 void state_image(struct checkpoint_io *io, void *object, size_t n_bytes);
 #define STATE_IMAGE(io, object) state_image(io, object, sizeof *(object))
 

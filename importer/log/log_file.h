@@ -138,8 +138,8 @@ int log_file_read_samples(struct log_file_reader *file, uint64_t offset, struct 
 /* True if the process that writes this raw log is alive, or if that cannot be determined. */
 bool log_file_is_live(const struct log_file_reader *file);
 
-/* True if a recorder in our PID namespace maps this raw log, or if that is unknown. For other namespaces
- * use log_file_is_locked. */
+/* True if a recorder in our PID namespace maps this raw log, or if that is unknown. For other
+ * namespaces use log_file_is_locked. */
 bool log_file_may_be_recorded(const struct log_file_reader *file);
 
 /* True if a writer holds the lock of this packed file (packed_log.h, remote/receiver/store.h). */

@@ -4,7 +4,8 @@
  *
  * A log is a raw file, a packed file, or a packed file and its live pool. The events of a bounded
  * log are in rotated logs beside it (lib/logfile/log_rotation.h); those that a checkpoint contains
- * are removed. `segments` holds all EVENTS and FALLBACK segments by (sequence, file). A second
+ * are removed. All files of a log have the same run_id. `segments` holds all EVENTS and FALLBACK
+ * segments by (sequence, file). A second
  * entry with the same sequence is the spare of the first (LF-2).
  *
  * While a log is read, a recorder may pack a segment of the pool and recycle it. It may also elide
@@ -15,7 +16,6 @@
  *     listed when it was sealed ---> read in place or, after it was recycled, its whole frame
  *
  * Invariants
- *   LI-1 All files of a log have the same run_id.
  *   LI-2 A segment listed in the pool can be read, wherever it is by then (GR-1). For each
  *        thread, all segments up to some time not before the opening are listed.
  *   LI-3 DEFS and NODES are read from every file that has them; each file supplies what others

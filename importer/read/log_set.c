@@ -113,8 +113,8 @@ static uint64_t begin_ticks(const struct log_fallback_record *fallback)
     return log_record_is_pair(&record) ? log_record_begin_ticks(&record) : fallback->ticks;
 }
 
-/* The first time of a FALLBACK segment is that of its earliest record. Unreadable segments are reported
- * when the events are read. */
+/* The first time of a FALLBACK segment is that of its earliest record. Unreadable segments are
+ * reported when the events are read. */
 static int find_fallback_time(struct log_set *set, struct log_input *input, size_t ref,
                               uint64_t *ret_ticks, struct error *err)
 {

@@ -129,9 +129,9 @@ enum {
         1 << 7, /* by the recorder: the live log was cut while it was packed, and what was
                               not packed by then is missing */
     LOG_FLAG_ATTACHED = 1 << 8, /* the program ran already: it has blocks from before */
-    LOG_FLAG_RING =
-        1
-        << 9, /* by the recorder: events of the packed file are in others beside it, of which only the last are kept */
+    /* by the recorder: events of the packed file are in others beside it, of which only the last
+     * are kept */
+    LOG_FLAG_RING = 1 << 9,
 };
 
 /*
@@ -176,8 +176,8 @@ struct log_file {
         partial_stack; /* partly filled EVENTS segments of threads that ended; collector only */
     _Atomic uint64_t
         dropped[LOG_DROP_REASONS]; /* events that are in no segment, by enum log_drop */
-    _Atomic uint32_t
-        recorder_pid; /* of the recorder; 0: none, or it released the log. Stays after SIGKILL: see heartbeat */
+    /* of the recorder; 0: none, or it released the log. Stays after SIGKILL: see heartbeat */
+    _Atomic uint32_t recorder_pid;
     _Atomic uint32_t end_kind; /* enum log_end */
     _Atomic int32_t end_value; /* status or signal */
     _Atomic uint32_t
@@ -400,10 +400,9 @@ enum log_event_kind {
     LOG_OBJECT_WARNING =
         LOG_EVENT_KIND(2, 10), /* word 2: LOG_DEF_MARKER id | number of the walk << 32
                                                    */
-    LOG_ELIDED_LIVES = LOG_EVENT_KIND(
-        2,
-        11), /* recorder only: of the blocks of LOG_ELIDED so many had lifetimes of one class: node field: class
-                   (lib/totals/report_classes.h); address field: n; word 2: bytes of them */
+    /* recorder only: so many blocks of LOG_ELIDED had lifetimes of one class. Node field: class
+     * (lib/totals/report_classes.h); address field: n; word 2: bytes of them */
+    LOG_ELIDED_LIVES = LOG_EVENT_KIND(2, 11),
     /* four words */
     LOG_REALLOC = LOG_EVENT_KIND(3, 0), /* address: new; word 2 as ALLOC; word 3: old address 48 |
                                            ticks since the call began 16 */
@@ -419,11 +418,10 @@ enum log_event_kind {
                                                address */
     LOG_OBJECT_CLAIM = LOG_EVENT_KIND(3, 5), /* address: of the block; word 2: declared size 40 |
                                                 number of the walk 24; word 3: its node */
-    LOG_ELIDED_SIZES = LOG_EVENT_KIND(
-        3,
-        6), /* recorder only: of the blocks of LOG_ELIDED_MIXED so many had sizes of one class: node field: class
-                   (lib/totals/report_classes.h); address field: n 24 | how many of them were temporary 24; word 2: bytes of
-                   them; word 3: their slack */
+    /* recorder only: so many blocks of LOG_ELIDED_MIXED had sizes of one class. Node field: class
+     * (lib/totals/report_classes.h); address field: n 24 | temporary ones 24; word 2: bytes of them;
+     * word 3: their slack */
+    LOG_ELIDED_SIZES = LOG_EVENT_KIND(3, 6),
     /* five words */
     LOG_ALLOC_WIDE = LOG_EVENT_KIND(
         4, 0), /* word 2: call flags 8 | alignment_log2 8; word 3: size; word 4: usable */
@@ -441,18 +439,17 @@ enum log_event_kind {
     LOG_MMAP = LOG_EVENT_KIND(5, 1), /* word 2: length; word 3: prot 16 | flags 32 << 16; word 4: fd
                                         32 | LOG_DEF_PATH id << 32, 0 = none; word 5: file offset */
     /* class 6: eight words, none yet; class 7: length in words in bits 0-15 of word 2 */
-    LOG_ELIDED = LOG_EVENT_KIND(
-        7,
-        0), /* recorder only: blocks of one size that were born and freed by the thread: node = stack; address:
-                  log_group_code of the group of birth and end 32 | how many of them were temporary 16; word 2: words
-                  16 | n 16 | free node 32; word 3: size 40 | slack 16; word 4: ns from the first birth to this time
-                  32 | from the last 32; word 5: ns that they lived in all. Of one block: word 4: ns from its birth
-                  32 | that it lived 32, and no more */
-    LOG_ELIDED_MIXED = LOG_EVENT_KIND(
-        7,
-        1), /* recorder only: the same of blocks of several sizes, each below LOG_ELIDED_MIXED_BYTES; as LOG_ELIDED but for
-                  word 3: bytes in all 32 | slack in all 32; word 6: least size 32 | largest 32; word 7: bytes of the
-                  temporary ones 32 | ns from the birth of one of the largest to this time 32 */
+    /* recorder only: blocks of one size that the thread allocated and freed. Node: stack; address:
+     * log_group_code of both groups 32 | temporary ones 16; word 2: words 16 | n 16 | free node 32;
+     * word 3: size 40 | slack 16; word 4: ns from the first allocation to this time 32 | from the last
+     * 32; word 5: sum of lifetimes in ns. Of one block: word 4: ns from its allocation 32 | lifetime
+     * 32, and no more */
+    LOG_ELIDED = LOG_EVENT_KIND(7, 0),
+    /* recorder only: the same of blocks of several sizes, each below LOG_ELIDED_MIXED_BYTES; as
+     * LOG_ELIDED but for word 3: bytes in all 32 | slack in all 32; word 6: least size 32 | largest
+     * 32; word 7: bytes of the temporary ones 32 | ns from the allocation of one of the largest to
+     * this time 32 */
+    LOG_ELIDED_MIXED = LOG_EVENT_KIND(7, 1),
 };
 
 enum {
@@ -601,8 +598,9 @@ enum log_def_kind {
     LOG_DEF_PROCESS = 1, /* text: executable path NUL argument NUL argument NUL … */
     LOG_DEF_MODULE = 2,  /* id; a = load address (l_addr), b = start of the mapping, c = its length;
                             extra = build-id length; text: build-id bytes, then path */
-    LOG_DEF_MODULE_END =
-        3, /* id; unloaded at ticks; defined again: the same file came back; missing for a file that came back often */
+    /* id; unloaded at ticks; defined again: the same file came back; missing for a file that came
+     * back often */
+    LOG_DEF_MODULE_END = 3,
     LOG_DEF_THREAD = 4,      /* id = thread index; a = tid, b = lowest address of its stack, c = its
                                 length, both 0 when not known; main's as far as it may grow */
     LOG_DEF_THREAD_NAME = 5, /* id; text: name */
@@ -615,8 +613,8 @@ enum log_def_kind {
     LOG_DEF_SETTING = 11,    /* text: NAME=value in force */
     LOG_DEF_GROUP = 12,      /* id; text: name, then key NUL value of each tag, with NULs between */
     LOG_DEF_POOL = 13,       /* id; text: name */
-    LOG_DEF_FILE =
-        14, /* id of a module; a = key of its file, not 0: modules with one key have the same file */
+    /* id of a module; a = key of its file, not 0: modules with one key have the same file */
+    LOG_DEF_FILE = 14,
     LOG_DEF_FILE_PART = 15, /* a = key of a file, b = offset in it; text: its bytes there */
 };
 
@@ -643,7 +641,8 @@ struct log_def {
 
 #define LOG_FRAME_MAGIC 0x4652544du /* "MTRF" */
 
-/* In place of the first frame if --no-local punched a hole for frames that the receiver has. The next frame begins at `until`. */
+/* In place of the first frame if --no-local punched a hole for frames that the receiver has. The
+ * next frame begins at `until`. */
 #define LOG_PUNCHED_HOLE_MAGIC "mtrSENT\n" /* 8 bytes */
 
 struct log_punched_hole {

@@ -38,15 +38,16 @@ struct command {
     const char *how;         /* its options, in help; NULL: none */
     const char *next;        /* printed below a table: the command one level deeper; NULL: none */
     const char *next_tail;   /* what follows the file's name there */
-    /* --stacks: the column of backtrace_totals that chooses the stack of a call site; "": a row has one
-     * stack; NULL: rows have none. */
+    /* --stacks: the column of backtrace_totals that chooses the stack of a call site; "": a row has
+     * one stack; NULL: rows have none. */
     const char *stacks_by;
     /* Applies the filters; NULL: `remake`, or query_install_filters (query_open.h). */
     int (*install)(struct query *query, struct error *err);
-    /* Computes the tables behind the view from filtered rows; NULL: filters of totals by stack suffice. */
+    /* Computes the tables behind the view from filtered rows; NULL: filters of totals by stack
+     * suffice. */
     int (*remake)(struct rundb *database, const struct filter_sql *filter, struct error *err);
-    /* If `remake` reads other rows than those of malloc: replaces them by filtered ones, or refuses the
-     * filter. NULL: not needed. show_sql may be NULL. */
+    /* If `remake` reads other rows than those of malloc: replaces them by filtered ones, or refuses
+     * the filter. NULL: not needed. show_sql may be NULL. */
     int (*stand_in)(struct rundb *database, const struct filter *filter, FILE *show_sql,
                     struct error *err);
     int (*run)(struct query *query, struct error *err);

@@ -40,8 +40,8 @@ void last_frees_free(struct last_frees *frees);
  * is invalid: from then on answers are unreliable. */
 bool last_frees_read(struct last_frees *frees, const struct live_log *live);
 
-/* Reads one whole payload of EVENTS or FALLBACK, for --pack; false if it is invalid. *ret_last_ticks:
- * the time of its last event, 0 without events. */
+/* Reads one whole payload of EVENTS or FALLBACK, for --pack; false if it is invalid.
+ * *ret_last_ticks: the time of its last event, 0 without events. */
 bool last_frees_read_payload(struct last_frees *frees, const struct log_segment *segment,
                              const void *payload, uint32_t n_bytes, uint64_t *ret_last_ticks);
 

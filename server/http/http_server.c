@@ -455,8 +455,8 @@ static enum MHD_Result answer_admitted(struct MHD_Connection *connection,
     return answer(connection, conversation);
 }
 
-/* libmicrohttpd calls it with the head of a request, with each piece of its body, and at its end; the
- * list is its own. NOLINTNEXTLINE(readability-function-size) */
+/* libmicrohttpd calls it with the head of a request, with each piece of its body, and at its end;
+ * the list is its own. NOLINTNEXTLINE(readability-function-size) */
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_bytes, void **request)
