@@ -5,7 +5,7 @@
  * A fixed number of threads, stacks and live blocks: each step ends a block and begins another in its place, or moves it. Most live shortly, some a
  * hundred times as long, some ten thousand times, some for good. Threads open phases, and recording is switched off and on. Time is simulated: all
  * events take the span, however fast they are written. Segments of all threads are written in rounds, as their beginnings are when the clocks are
- * read: what comes before a reading is written before it. Where generations have more than they may, nothing is written until they have less.
+ * read: what comes before a reading is written before it. Where rotated logs have more than they may, nothing is written until they have less.
  */
 #include "lib/base/error.h"
 #include "lib/logfile/log_rotation.h"
@@ -64,7 +64,7 @@ struct block {
 struct week {
     struct settings settings;
     struct log_builder *builder;
-    struct rotated_log generations;
+    struct rotated_log rotated;
     struct rotated_log_run run;
     struct block blocks[BLOCKS];
     uint32_t stacks[MOST_STACKS]; /* nodes */
@@ -108,12 +108,12 @@ static void put_frame(void *context, const struct log_file *header, const void *
     struct week *week = context;
     struct error err;
 
-    while (rotated_log_append(&week->generations, header, frame, n_bytes, &err) != 0) {
-        if (!week->generations.is_full)
+    while (rotated_log_append(&week->rotated, header, frame, n_bytes, &err) != 0) {
+        if (!week->rotated.is_full)
             die(err.text);
         rest();
     }
-    log_builder_header(week->builder)->n_generations = week->generations.number;
+    log_builder_header(week->builder)->n_rotated_logs = week->rotated.number;
 }
 
 /* One a second, in a frame. */
@@ -329,7 +329,7 @@ static void generate(struct week *week)
     week->sample_ns = options.start_ns;
     week->random = 0x9e3779b97f4a7c15u;
     week->run.log_path = week->settings.path;
-    rotated_log_init(&week->generations, week->settings.path, &week->run);
+    rotated_log_init(&week->rotated, week->settings.path, &week->run);
     week->ticks_per_step =
         week->settings.span_s * 1000000000 * TICKS_PER_NS / (week->settings.n_events / 2 + 1);
     define(week);
@@ -344,9 +344,9 @@ static void generate(struct week *week)
     header->last_ticks = week->ticks;
     header->last_monotonic_ns =
         header->start_monotonic_ns + (week->ticks - header->start_ticks) / TICKS_PER_NS;
-    header->n_generations = week->generations.number;
+    header->n_rotated_logs = week->rotated.number;
     log_builder_close(week->builder);
-    rotated_log_done(&week->generations);
+    rotated_log_done(&week->rotated);
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)

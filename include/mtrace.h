@@ -8,8 +8,8 @@
  * once, before its own constructors; earlier calls find it absent. docs/api.md has examples.
  *
  * Threads: all calls may be made in any thread. Signals: handlers may call mtrace_enter, _exit,
- * _current_group, _marker and the macros based on them. A scope left by longjmp or an exception ends
- * with the next exit of an outer scope.
+ * _current_group, _marker and the macros based on them. A scope left by longjmp or an exception
+ * ends with the next exit of an outer scope.
  *
  * Failure: nothing aborts, and errno keeps its value. Failed calls are counted: mtrace_counters.
  *
@@ -77,9 +77,10 @@ enum mtrace_event_kind {
     MTRACE_EVENT_MOVE = 8 /* by mtrace_move, to another group; earlier collectors report none */
 };
 
-/* An event for a tracker. Threads have the numbers of the recording's threads. Equal stacks have equal
- * numbers, which are not those of the database. 0: not known. For MOVE the thread is the moving one,
- * in whichever group it is, and stack_id is 0 because no stack is taken. */
+/* An event for a tracker. Threads have the numbers of the recording's threads. Equal stacks have
+ * equal
+ * numbers, which are not those of the database. 0: not known. For MOVE the thread is the moving
+ * one, in whichever group it is, and stack_id is 0 because no stack is taken. */
 struct mtrace_event {
     enum mtrace_event_kind kind;
     uint32_t group;         /* group of the block; RESIZE, MOVE: its group so far */
@@ -146,7 +147,8 @@ __attribute__((weak, visibility("hidden"))) const struct mtrace_api *mtrace_foun
 static void *mtrace_dlsym_(void *handle, const char *name) __attribute__((weakref("dlsym")));
 static char *mtrace_dlerror_(void) __attribute__((weakref("dlerror")));
 
-/* The ELF header of this executable or library, by the linker. Its type is at 16; 3: position independent. */
+/* The ELF header of this executable or library, by the linker. Its type is at 16; 3: position
+ * independent. */
 extern const unsigned char __ehdr_start[] __attribute__((weak, visibility("hidden")));
 
 static inline bool mtrace_is_bound_by_loader_(void)
@@ -186,7 +188,8 @@ static inline unsigned mtrace_api_version(void)
 
 /* ---- groups ---- */
 
-/* Returns a new id each time; ids are never reused. absent, or no memory: MTRACE_GROUP_ROOT. Name and
+/* Returns a new id each time; ids are never reused. absent, or no memory: MTRACE_GROUP_ROOT. Name
+ * and
  * tags may have 8000 bytes together. If they have more, the last tags are dropped, then the name is
  * cut. NULL as a name, key or value means an empty one; NULL as tags means none. */
 static inline uint32_t mtrace_group_register(const char *name, const struct mtrace_tag *tags,
@@ -197,7 +200,8 @@ static inline uint32_t mtrace_group_register(const char *name, const struct mtra
                                             : (uint32_t)MTRACE_GROUP_ROOT;
 }
 
-/* Returns the same id for the same name and the same tags in the same order. absent: MTRACE_GROUP_ROOT */
+/* Returns the same id for the same name and the same tags in the same order. absent:
+ * MTRACE_GROUP_ROOT */
 static inline uint32_t mtrace_group_intern(const char *name, const struct mtrace_tag *tags,
                                            size_t n_tags)
 {
@@ -215,8 +219,8 @@ static inline struct mtrace_scope mtrace_enter(uint32_t group)
     return __builtin_expect(api != NULL, 0) ? api->enter(group) : none;
 }
 
-/* Restores the group before that enter, even if inner scopes are still open. A scope that has ended, or
- * belongs to another thread, is counted and otherwise ignored. */
+/* Restores the group before that enter, even if inner scopes are still open. A scope that has
+ * ended, or belongs to another thread, is counted and otherwise ignored. */
 static inline void mtrace_exit(struct mtrace_scope scope)
 {
     const struct mtrace_api *api = mtrace_found_;
@@ -240,7 +244,8 @@ static inline bool mtrace_move(void *block, uint32_t group)
     return __builtin_expect(api != NULL, 0) ? api->move(block, group) : false;
 }
 
-/* Returns the group of the block. 0: absent, untracked, or not a live block that was allocated after the
+/* Returns the group of the block. 0: absent, untracked, or not a live block that was allocated
+ * after the
  * first call. So call it once at the start, with NULL. From then on each event costs more. */
 static inline uint32_t mtrace_group_of(const void *block)
 {
@@ -344,8 +349,8 @@ static inline void mtrace_pool_resize(uint32_t pool, const void *old_address, co
         api->pool_resize(pool, old_address, address, size_bytes);
 }
 
-/* Call it before another thread can get the block. mtrace-import ignores and counts an address that is
- * no block of the pool. */
+/* Call it before another thread can get the block. mtrace-import ignores and counts an address that
+ * is no block of the pool. */
 static inline void mtrace_pool_free(uint32_t pool, const void *address)
 {
     const struct mtrace_api *api = mtrace_found_;
@@ -353,8 +358,8 @@ static inline void mtrace_pool_free(uint32_t pool, const void *address)
         api->pool_free(pool, address);
 }
 
-/* Ends all blocks of the pool; call it before their memory is freed. The pool may be used again. Freeing
- * the memory below pool blocks ends them, too. */
+/* Ends all blocks of the pool; call it before their memory is freed. The pool may be used again.
+ * Freeing the memory below pool blocks ends them, too. */
 static inline void mtrace_pool_destroy(uint32_t pool)
 {
     const struct mtrace_api *api = mtrace_found_;
@@ -376,10 +381,14 @@ static inline struct mtrace_counts mtrace_counters(void)
 
 /*
  * Calls `callback` on each event of the kinds (a sum of enum mtrace_event_kind) from now on, in the
- * thread that causes it: before the program has an allocated block, before the allocator has a freed
- * one, before mtrace_move returns. A realloc is one event. The free and the moves of a block are reported
- * if its allocation was, to all trackers of that time. Events of the callback itself are not reported,
- * nor are those of untracked blocks. The callback must return, and may take only locks that no thread
+ * thread that causes it: before the program has an allocated block, before the allocator has a
+ * freed
+ * one, before mtrace_move returns. A realloc is one event. The free and the moves of a block are
+ * reported
+ * if its allocation was, to all trackers of that time. Events of the callback itself are not
+ * reported,
+ * nor are those of untracked blocks. The callback must return, and may take only locks that no
+ * thread
  * holds while it allocates or moves. Returns a handle > 0; absent, or more than 16 trackers: 0.
  */
 static inline int mtrace_tracker_add(void (*callback)(const struct mtrace_event *event, void *user),
@@ -389,10 +398,14 @@ static inline int mtrace_tracker_add(void (*callback)(const struct mtrace_event 
     return __builtin_expect(api != NULL, 0) ? api->tracker_add(callback, user, kinds) : 0;
 }
 
-/* Removes a tracker and waits until no thread runs its callback; then `user` may be freed. The caller must
- * hold no lock that the callback takes. Inside of any callback it does not wait: false then means that
- * another thread may still run the callback, so call it again, from outside, before `user` is freed; true
- * means that only the caller does. Otherwise false means absent, or no such tracker. Not for signal handlers. */
+/* Removes a tracker and waits until no thread runs its callback; then `user` may be freed. The
+ * caller must
+ * hold no lock that the callback takes. Inside of any callback it does not wait: false then means
+ * that
+ * another thread may still run the callback, so call it again, from outside, before `user` is
+ * freed; true
+ * means that only the caller does. Otherwise false means absent, or no such tracker. Not for signal
+ * handlers. */
 static inline bool mtrace_tracker_remove(int handle)
 {
     const struct mtrace_api *api = mtrace_found_;
@@ -402,11 +415,13 @@ static inline bool mtrace_tracker_remove(int handle)
 /* ---- live reports ---- */
 
 /*
- * Runs a command of mtrace-query on this process as of this moment, and writes the answer to fd. Examples:
- * "threads --csv", "by-group --json", "groups --size-min 4KiB", "sql 'SELECT …'",
+ * Runs a command of mtrace-query on this process as of this moment, and writes the answer to fd.
+ * Examples: "threads --csv", "by-group --json", "groups --size-min 4KiB", "sql 'SELECT …'",
  * "export --to flamegraph.pl --measure live --at end", "report" (a page of HTML).
- * The command is split and quoted like in a shell, without substitutions. It has at most 1535 bytes and
- * names no files. The calling thread waits for the answer; other threads continue. Not for signal handlers.
+ * The command is split and quoted like in a shell, without substitutions. It has at most 1535 bytes
+ * and
+ * names no files. The calling thread waits for the answer; other threads continue. Not for signal
+ * handlers.
  *
  * Returns 0 or an errno value, and may write a line about an error to fd:
  *   ENOTCONN   absent, or recorded without mtrace-record
@@ -418,8 +433,8 @@ static inline bool mtrace_tracker_remove(int handle)
  *   EPIPE      the reader of fd has closed it (without a signal)
  *   others     see docs/api.md
  *
- * Ids of stacks and call sites are valid within one answer. Under --aggregate totals include all blocks;
- * rows ("allocations", reports with filters) are only those of live blocks.
+ * Ids of stacks and call sites are valid within one answer. Under --aggregate totals include all
+ * blocks; rows ("allocations", reports with filters) are only those of live blocks.
  */
 static inline int mtrace_report(const char *question, int fd)
 {

@@ -4,21 +4,23 @@
  *
  * Terms
  *   visitor  a function for a type: it names the members of an object, and the blocks that they own
- *   walk     calls the visitors of roots, and makes a tree of names, declared sizes and claimed blocks
- *   node     all objects of one path in the tree
+ *   walk     calls the visitors of roots, and makes a tree of names, declared sizes and claimed
+ *   blocks node     all objects of one path in the tree
  *   padding  the rest of an object whose members were named: holes, and unnamed members
  *
  * mtrace-query compares a recorded walk with the real blocks: requested and usable sizes, unclaimed
- * blocks, and blocks claimed twice. A member is part of its parent; a block behind a pointer is not.
+ * blocks, and blocks claimed twice. A member is part of its parent; a block behind a pointer is
+ * not.
  *
- * Cycles: a walk visits a block once, even if several pointers lead to it. Types that contain themselves
+ * Cycles: a walk visits a block once, even if several pointers lead to it. Types that contain
+ * themselves
  * fold into one node when they recur under the same key, so lists do not become deep trees.
  *
- * Threads: a walk belongs to one thread at a time, and reads the objects. Prevent other threads from
- * changing them, or skip a member by mtrace_visit_opaque. Not for signal handlers.
+ * Threads: a walk belongs to one thread at a time, and reads the objects. Prevent other threads
+ * from changing them, or skip a member by mtrace_visit_opaque. Not for signal handlers.
  *
- * Failure: nothing aborts. Unreadable pointers, impossible sizes and second owners are not followed,
- * and cause a warning. If memory is short, objects are skipped and counted.
+ * Failure: nothing aborts. Unreadable pointers, impossible sizes and second owners are not
+ * followed, and cause a warning. If memory is short, objects are skipped and counted.
  */
 #ifndef MTRACE_OBJECTS_H
 #define MTRACE_OBJECTS_H
@@ -65,7 +67,8 @@ struct mtrace_root {
     mtrace_visit *visit;
 };
 
-/* A part of the table of libmtrace.so. The program passes the sizes of the structures that it fills. */
+/* A part of the table of libmtrace.so. The program passes the sizes of the structures that it
+ * fills. */
 struct mtrace_objects_api {
     uint32_t size_bytes;
     bool (*roots_add)(const struct mtrace_root *roots, size_t n_roots, size_t root_bytes);
@@ -96,7 +99,8 @@ static inline const struct mtrace_objects_api *mtrace_objects_(void)
 
 /* ---- calls for visitors ---- */
 
-/* Arguments are in the order of struct mtrace_member, which is filled only if there is a collector. */
+/* Arguments are in the order of struct mtrace_member, which is filled only if there is a collector.
+ */
 static inline void mtrace_visit_member_(struct mtrace_visitor *visitor,
                                         enum mtrace_member_kind kind, const char *key,
                                         const char *type, size_t size_bytes, const void *first,
@@ -147,7 +151,8 @@ static inline void mtrace_visit_array(struct mtrace_visitor *visitor, const char
                          element_bytes, visit, NULL, NULL, 0);
 }
 
-/* A pointer that owns a block of `capacity` elements, of which `count` from number `start` on are used; the
+/* A pointer that owns a block of `capacity` elements, of which `count` from number `start` on are
+ * used; the
  * others are `unused_capacity`. header_bytes: size of pointer, count and capacity in the object. */
 static inline void mtrace_visit_window(struct mtrace_visitor *visitor, const char *key,
                                        size_t header_bytes, const char *type, const void *first,
@@ -188,8 +193,8 @@ static inline void mtrace_visit_opaque(struct mtrace_visitor *visitor, const cha
 
 /* ---- roots ---- */
 
-/* Registers an object as a root of mtrace_walk_roots, until it is unregistered. A second registration
- * replaces the first. false: absent, or too many (4096). */
+/* Registers an object as a root of mtrace_walk_roots, until it is unregistered. A second
+ * registration replaces the first. false: absent, or too many (4096). */
 static inline bool mtrace_root_register(const char *name, const void *object, size_t size_bytes,
                                         mtrace_visit *visit)
 {
@@ -205,8 +210,8 @@ static inline void mtrace_root_unregister(const void *object)
         api->roots_remove(object);
 }
 
-/* Registers a variable when the program or library is loaded, until it is unloaded, by an entry in its
- * own section, without any code. For file scope. */
+/* Registers a variable when the program or library is loaded, until it is unloaded, by an entry in
+ * its own section, without any code. For file scope. */
 #    define MTRACE_ROOT(variable, visit)                                                \
         static const struct mtrace_root MTRACE_UNIQUE_(mtrace_root_, __LINE__)          \
             __attribute__((section("mtrace_roots"), used, aligned(sizeof(void *)))) = { \
@@ -271,29 +276,30 @@ static inline uint64_t mtrace_walk_total_bytes(const struct mtrace_walk *walk)
     return walk ? mtrace_objects_()->walk_total_bytes(walk) : 0;
 }
 
-/* Returns the number of warnings; *ret_texts has the first 64 of them, valid as long as the walk. */
+/* Returns the number of warnings; *ret_texts has the first 64 of them, valid as long as the walk.
+ */
 static inline size_t mtrace_walk_warnings(const struct mtrace_walk *walk,
                                           const char *const **ret_texts)
 {
     return walk ? mtrace_objects_()->walk_warnings(walk, ret_texts) : 0;
 }
 
-/* Writes folded text: a line for each node, "a;b;c BYTES", in order of names, for tools that draw flame
- * graphs. Sizes are the declared ones. Returns 0 or an errno value. */
+/* Writes folded text: a line for each node, "a;b;c BYTES", in order of names, for tools that draw
+ * flame graphs. Sizes are the declared ones. Returns 0 or an errno value. */
 static inline int mtrace_walk_print(const struct mtrace_walk *walk, int fd)
 {
     return walk ? mtrace_objects_()->walk_print(walk, fd) : 0;
 }
 
-/* Writes the walk into the recording, for mtrace-query objects. Blocks are looked up as of now: call it
- * before the program continues. Returns 0 or an errno value. */
+/* Writes the walk into the recording, for mtrace-query objects. Blocks are looked up as of now:
+ * call it before the program continues. Returns 0 or an errno value. */
 static inline int mtrace_walk_record(const struct mtrace_walk *walk, const char *name)
 {
     return walk ? mtrace_objects_()->walk_record(walk, name) : 0;
 }
 
-/* Declared size of the object with all memory that it alone owns, by unique pointers all the way. absent:
- * size_bytes */
+/* Declared size of the object with all memory that it alone owns, by unique pointers all the way.
+ * absent: size_bytes */
 static inline uint64_t mtrace_size_of_unique(const void *object, size_t size_bytes,
                                              mtrace_visit *visit)
 {

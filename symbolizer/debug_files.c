@@ -99,8 +99,8 @@ static int note_missing(struct debug_files *files, const struct symbolizer_objec
 {
     if (!found->elf)
         return debug_files_add_note(files, err,
-                                    "'%s' is not here or not an ELF file; bring it and name its "
-                                    "root with --sysroot, or its debug file with --debug-dir",
+                                    "'%s' is missing or not an ELF file; copy it here and name "
+                                    "its root with --sysroot, or its debug file with --debug-dir",
                                     recorded->path);
     if (recorded->architecture && strcmp(recorded->architecture, found->architecture) != 0)
         return debug_files_add_note(files, err,
@@ -120,9 +120,9 @@ static int note_kept(struct debug_files *files, const struct symbolizer_object *
                      struct error *err)
 {
     return debug_files_add_note(files, err,
-                                "'%s' is gone or was replaced since the recording; the names are "
-                                "those that the log has. For lines, name the folder of a copy "
-                                "with --debug-dir",
+                                "'%s' was removed or replaced since the recording; names come "
+                                "from the log. For lines, name the folder of a copy with "
+                                "--debug-dir",
                                 recorded->path);
 }
 

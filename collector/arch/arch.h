@@ -3,8 +3,8 @@
  * arch: what differs between processors.
  *
  * This is: registers and frames for the unwinder, switching the stack, the counter, system calls,
- * loops over bytes. A port provides one header with the names of arch_x86_64.h, one source file,
- * and the jump in nop.c (docs/porting.md).
+ * loops over bytes. A port provides one header with the names of arch_x86_64.h and one source file
+ * (docs/porting.md).
  */
 #ifndef MTRACE_COLLECTOR_ARCH_H
 #define MTRACE_COLLECTOR_ARCH_H
@@ -84,8 +84,8 @@ static inline unsigned arch_errno(int error)
 #endif
 
 #ifndef ARCH_HAS_BLOCK_COPY
-/* Byte by byte, for processors without a better loop. Written so that the compiler does not replace the
- * loops by calls of memcpy or memset, which use them. */
+/* Byte by byte, for processors without a better loop. Written so that the compiler does not replace
+ * the loops by calls of memcpy or memset, which use them. */
 static inline void arch_copy(void *to, const void *from, size_t size_bytes)
 {
     uint8_t *out = to;
@@ -109,7 +109,8 @@ static inline void arch_fill(void *to, int value, size_t size_bytes)
 #endif
 
 #ifndef ARCH_HAS_CODE_PATCHES
-/* Code is never patched (collector/os/code_patch.h): mtrace-record makes patch plans for x86-64 only. */
+/* Code is never patched (collector/os/code_patch.h): mtrace-record makes patch plans for x86-64
+ * only. */
 enum {
     ARCH_JUMP_BYTES = 4,
     ARCH_STUB_BYTES = 24,

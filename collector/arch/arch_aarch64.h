@@ -186,4 +186,34 @@ static inline void arch_fill(void *to, int value, size_t size_bytes)
         __asm__ volatile("strb %w1, [%0], #1" : "+r"(out) : "r"(word) : "memory");
 }
 
+/* ---- jumps of libmtrace-nop.so ---- */
+
+/* All argument registers survive, the one for a large result, too. */
+#define ARCH_NOP_FIRST_CALL                                                             \
+    ".text\n"                                                                           \
+    ".type nop_first_call, %function\n"                                                 \
+    "nop_first_call:\n"                                                                 \
+    "    stp x29, x30, [sp, #-96]!\n    mov x29, sp\n"                                  \
+    "    stp x0, x1, [sp, #16]\n    stp x2, x3, [sp, #32]\n    stp x4, x5, [sp, #48]\n" \
+    "    stp x6, x7, [sp, #64]\n    str x8, [sp, #80]\n"                                \
+    "    bl nop_resolve\n"                                                              \
+    "    ldp x0, x1, [sp, #16]\n    ldp x2, x3, [sp, #32]\n    ldp x4, x5, [sp, #48]\n" \
+    "    ldp x6, x7, [sp, #64]\n    ldr x8, [sp, #80]\n"                                \
+    "    ldp x29, x30, [sp], #96\n"                                                     \
+    "    ret\n"
+
+#define ARCH_NOP_JUMP(name, index)                           \
+    ".globl " name "\n"                                      \
+    ".type " name ", %function\n" name ":\n"                 \
+    "    hint #34\n"                                         \
+    "1:  adrp x16, g_nop_targets+8*" index "\n"              \
+    "    ldr x17, [x16, #:lo12:g_nop_targets+8*" index "]\n" \
+    "    cbz x17, 2f\n"                                      \
+    "    br x17\n"                                           \
+    "2:  stp x29, x30, [sp, #-16]!\n"                        \
+    "    bl nop_first_call\n"                                \
+    "    ldp x29, x30, [sp], #16\n"                          \
+    "    b 1b\n"                                             \
+    ".size " name ", .-" name "\n"
+
 #endif

@@ -231,4 +231,32 @@ static inline void arch_fill(void *to, int value, size_t size_bytes)
         __asm__ volatile("strb %1, [%0], #1" : "+r"(out) : "r"(word) : "memory");
 }
 
+/* ---- jumps of libmtrace-nop.so ---- */
+
+/* All argument registers survive. */
+#define ARCH_NOP_FIRST_CALL             \
+    ".text\n"                           \
+    ".syntax unified\n"                 \
+    ".arm\n"                            \
+    ".type nop_first_call, %function\n" \
+    "nop_first_call:\n"                 \
+    "    push {r0-r3, r12, lr}\n"       \
+    "    bl nop_resolve\n"              \
+    "    pop {r0-r3, r12, pc}\n"
+
+#define ARCH_NOP_JUMP(name, index)           \
+    ".globl " name "\n"                      \
+    ".type " name ", %function\n" name ":\n" \
+    "1:  ldr r12, 3f\n"                      \
+    "2:  add r12, pc, r12\n"                 \
+    "    ldr r12, [r12, #4*(" index ")]\n"   \
+    "    cmp r12, #0\n"                      \
+    "    bxne r12\n"                         \
+    "    push {r12, lr}\n"                   \
+    "    bl nop_first_call\n"                \
+    "    pop {r12, lr}\n"                    \
+    "    b 1b\n"                             \
+    "3:  .word g_nop_targets - (2b + 8)\n"   \
+    ".size " name ", .-" name "\n"
+
 #endif

@@ -111,4 +111,20 @@ enum {
 long arch_system_call(long number, long a, long b, long c, long d, long e, long f)
     __attribute__((visibility("hidden")));
 
+/* ---- jumps of libmtrace-nop.so ---- */
+
+/* All arguments are on the stack, which is 4 bytes below a multiple of 16. */
+#define ARCH_NOP_JUMP(name, index)                                   \
+    ".globl " name "\n"                                              \
+    ".type " name ", @function\n" name ":\n"                         \
+    "    endbr32\n"                                                  \
+    "1:  call 2f\n"                                                  \
+    "2:  popl %ecx\n"                                                \
+    "    movl g_nop_targets-2b+4*" index "(%ecx), %eax\n"            \
+    "    testl %eax, %eax\n    jne 3f\n"                             \
+    "    subl $12, %esp\n    call nop_resolve\n    addl $12, %esp\n" \
+    "    jmp 1b\n"                                                   \
+    "3:  jmp *%eax\n"                                                \
+    ".size " name ", .-" name "\n"
+
 #endif

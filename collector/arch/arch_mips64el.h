@@ -234,4 +234,42 @@ static inline unsigned arch_errno(int error)
     }
 }
 
+/* ---- jumps of libmtrace-nop.so ---- */
+
+/* All argument registers survive, t9 and gp. t3 ($15) is our gp. */
+#define ARCH_NOP_FIRST_CALL                                                              \
+    ".text\n"                                                                            \
+    ".type nop_first_call, @function\n"                                                  \
+    ".set push\n    .set noreorder\n"                                                    \
+    "nop_first_call:\n"                                                                  \
+    "    daddiu $sp, $sp, -96\n    sd $31, 0($sp)\n"                                     \
+    "    sd $4, 8($sp)\n    sd $5, 16($sp)\n    sd $6, 24($sp)\n    sd $7, 32($sp)\n"    \
+    "    sd $8, 40($sp)\n    sd $9, 48($sp)\n    sd $10, 56($sp)\n    sd $11, 64($sp)\n" \
+    "    sd $28, 72($sp)\n    sd $25, 80($sp)\n"                                         \
+    "    move $28, $15\n"                                                                \
+    "    ld $25, %got_disp(nop_resolve)($28)\n"                                          \
+    "    jalr $25\n    nop\n"                                                            \
+    "    ld $4, 8($sp)\n    ld $5, 16($sp)\n    ld $6, 24($sp)\n    ld $7, 32($sp)\n"    \
+    "    ld $8, 40($sp)\n    ld $9, 48($sp)\n    ld $10, 56($sp)\n    ld $11, 64($sp)\n" \
+    "    ld $28, 72($sp)\n    ld $25, 80($sp)\n"                                         \
+    "    ld $31, 0($sp)\n    jr $31\n    daddiu $sp, $sp, 96\n"                          \
+    ".set pop\n"
+
+#define ARCH_NOP_JUMP(name, index)                            \
+    ".globl " name "\n"                                       \
+    ".type " name ", @function\n"                             \
+    ".set push\n    .set noreorder\n" name ":\n"              \
+    "1:  lui $15, %hi(%neg(%gp_rel(" name ")))\n"             \
+    "    daddu $15, $15, $25\n"                               \
+    "    daddiu $15, $15, %lo(%neg(%gp_rel(" name ")))\n"     \
+    "    ld $14, %got_disp(g_nop_targets)($15)\n"             \
+    "    ld $24, 8*" index "($14)\n"                          \
+    "    beqz $24, 2f\n    nop\n"                             \
+    "    move $25, $24\n    jr $25\n    nop\n"                \
+    "2:  daddiu $sp, $sp, -16\n    sd $31, 0($sp)\n"          \
+    "    bal nop_first_call\n    nop\n"                       \
+    "    ld $31, 0($sp)\n    b 1b\n    daddiu $sp, $sp, 16\n" \
+    ".set pop\n"                                              \
+    ".size " name ", .-" name "\n"
+
 #endif

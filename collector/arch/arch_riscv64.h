@@ -146,4 +146,33 @@ static inline long arch_system_call(long number, long a, long b, long c, long d,
     return a0;
 }
 
+/* ---- jumps of libmtrace-nop.so ---- */
+
+/* All argument registers survive. */
+#define ARCH_NOP_FIRST_CALL                                                        \
+    ".text\n"                                                                      \
+    ".type nop_first_call, @function\n"                                            \
+    "nop_first_call:\n"                                                            \
+    "    addi sp, sp, -80\n    sd ra, 0(sp)\n"                                     \
+    "    sd a0, 8(sp)\n    sd a1, 16(sp)\n    sd a2, 24(sp)\n    sd a3, 32(sp)\n"  \
+    "    sd a4, 40(sp)\n    sd a5, 48(sp)\n    sd a6, 56(sp)\n    sd a7, 64(sp)\n" \
+    "    call nop_resolve\n"                                                       \
+    "    ld a0, 8(sp)\n    ld a1, 16(sp)\n    ld a2, 24(sp)\n    ld a3, 32(sp)\n"  \
+    "    ld a4, 40(sp)\n    ld a5, 48(sp)\n    ld a6, 56(sp)\n    ld a7, 64(sp)\n" \
+    "    ld ra, 0(sp)\n    addi sp, sp, 80\n"                                      \
+    "    ret\n"
+
+#define ARCH_NOP_JUMP(name, index)             \
+    ".globl " name "\n"                        \
+    ".type " name ", @function\n" name ":\n"   \
+    "1:  lla t0, g_nop_targets+8*" index "\n"  \
+    "    ld t1, 0(t0)\n"                       \
+    "    beqz t1, 2f\n"                        \
+    "    jr t1\n"                              \
+    "2:  addi sp, sp, -16\n    sd ra, 0(sp)\n" \
+    "    call nop_first_call\n"                \
+    "    ld ra, 0(sp)\n    addi sp, sp, 16\n"  \
+    "    j 1b\n"                               \
+    ".size " name ", .-" name "\n"
+
 #endif

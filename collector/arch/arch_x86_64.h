@@ -145,4 +145,28 @@ static inline long arch_system_call(long number, long a, long b, long c, long d,
     return result;
 }
 
+/* ---- jumps of libmtrace-nop.so ---- */
+
+/* All argument registers survive; after the return address and eight pushes the stack is aligned.
+ */
+#define ARCH_NOP_FIRST_CALL                                        \
+    ".text\n"                                                      \
+    ".type nop_first_call, @function\n"                            \
+    "nop_first_call:\n"                                            \
+    "    push %rbp\n    push %rdi\n    push %rsi\n    push %rdx\n" \
+    "    push %rcx\n    push %r8\n    push %r9\n    push %rax\n"   \
+    "    call nop_resolve\n"                                       \
+    "    pop %rax\n    pop %r9\n    pop %r8\n    pop %rcx\n"       \
+    "    pop %rdx\n    pop %rsi\n    pop %rdi\n    pop %rbp\n"     \
+    "    ret\n"
+
+#define ARCH_NOP_JUMP(name, index)                   \
+    ".globl " name "\n"                              \
+    ".type " name ", @function\n" name ":\n"         \
+    "    cmpq $0, g_nop_targets+8*" index "(%rip)\n" \
+    "    jne 1f\n"                                   \
+    "    call nop_first_call\n"                      \
+    "1:  jmp *g_nop_targets+8*" index "(%rip)\n"     \
+    ".size " name ", .-" name "\n"
+
 #endif

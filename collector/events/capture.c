@@ -77,7 +77,8 @@ void capture_open_oracle(const struct config *config)
         thread_leave(thread);
     }
     if (!g_oracle)
-        message(CONFIG_LEVEL_ERROR, "MTRACE_UNWINDER needs what cannot be opened: ", path, 0);
+        message(CONFIG_LEVEL_ERROR, "MTRACE_UNWINDER needs a library that cannot be opened: ", path,
+                0);
 }
 
 /* Turns frames into nodes, from the outermost inwards; i counts down to the wrapper's caller.

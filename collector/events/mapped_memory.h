@@ -76,8 +76,8 @@ void resident_pages_forget(void);
 
 /* ---- files ---- */
 
-/* The LOG_DEF_PATH id of the path behind an open descriptor of the program. Its definition is committed.
- * 0: no path. */
+/* The LOG_DEF_PATH id of the path behind an open descriptor of the program. Its definition is
+ * committed. 0: no path. */
 uint32_t mapped_memory_path_id(int fd);
 
 /* In a fork child: forgets the known paths. */

@@ -22,7 +22,7 @@ void record_init(void)
     g_event_builder_has_chunk_headers = real_is_glibc_malloc();
     if (!g_capture_has_free_backtraces)
         state_set_no_free_stacks();
-    if (config->zeroes_memory || real_has_early_blocks())
+    if (config->zeroes_memory || real_has_bootstrap_blocks())
         state_set_special_blocks();
     if (config->sample_bytes == 0 || mode_has(MODE_SAMPLED)) /* a fork child */
         return;
@@ -75,7 +75,7 @@ static bool is_of_process(uint64_t head)
     }
 }
 
-static bool is_side_open_to(const struct event_builder *builder)
+static bool may_write_fallback(const struct event_builder *builder)
 {
     return (is_of_process(builder->words[0]) && state_is_recording()) || may_use_fallback();
 }
@@ -93,8 +93,8 @@ static void end_fallback(const struct fallback *fallback)
         quiet_end(&fallback->quiet);
 }
 
-/* Must be followed by end_fallback. A dead thread's guard stays open here, so signals are blocked: a
- * handler must not fork or leave by siglongjmp. Other callers are nested in a recording whose guard
+/* Must be followed by end_fallback. A dead thread's guard stays open here, so signals are blocked:
+ * a handler must not fork or leave by siglongjmp. Other callers are nested in a recording whose guard
  * is closed, or are new. False: a signal handler forked, and this child has no log. */
 static bool enter_fallback(struct fallback *fallback)
 {
@@ -213,9 +213,9 @@ MTRACE_INLINE bool write_alloc(const void *block, size_t size_bytes, enum log_ca
 /* ---- event callbacks ---- */
 
 /* Events of this call are recorded and go to event callbacks. */
-static bool is_watched(void)
+static bool reaches_callbacks(void)
 {
-    return state_is_watched() && state_is_recording() && !thread_is_muted(&g_thread);
+    return state_has_callbacks() && state_is_recording() && !thread_is_muted(&g_thread);
 }
 
 static struct known_block known_of(const void *block, size_t size_bytes, uint32_t node,
@@ -317,7 +317,7 @@ static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, en
     }
     is_written = write_alloc(block, size_bytes, call, alignment, origin, usable, &node);
     forget_sample_unless(block, is_written);
-    if (!is_watched())
+    if (!reaches_callbacks())
         return;
     fresh = known_of(block, size_bytes, node, usable);
     event_callbacks_emit_alloc(block, &fresh);
@@ -390,7 +390,7 @@ static MTRACE_COLD void free_otherwise(const void *block, const struct unwind_or
         return;
     node = write_free(block, origin, !mode_has(MODE_NO_FREE_STACKS));
 
-    if (!is_watched())
+    if (!reaches_callbacks())
         return;
     if (is_nested)
         event_callbacks_pass_free(block);
@@ -481,7 +481,7 @@ static uint32_t write_realloc(const void *block, const void *old, size_t size_by
 /* After the real call the old address may belong to another block. */
 MTRACE_COLD void record_hold_resized(struct record_resize *resize)
 {
-    if (is_watched() && !record_is_again(resize))
+    if (reaches_callbacks() && !record_is_again(resize))
         resize->place = live_block_index_hold(resize->old);
 }
 
@@ -549,7 +549,7 @@ static MTRACE_COLD void emit_resized(const void *block, size_t size_bytes, enum 
         event_callbacks_pass_resize(resize->place, block, &fresh);
     } else if (resize->place) {
         event_callbacks_emit_resize(resize->old, resize->place, block, &fresh);
-    } else if (is_watched() && state_is_tracing()) {
+    } else if (reaches_callbacks() && state_is_tracing()) {
         event_callbacks_emit_alloc(block, &fresh);
     }
 }
@@ -576,7 +576,7 @@ static MTRACE_COLD void resized_otherwise(const void *block, size_t size_bytes, 
         record_kept(resize);
     else if (mode_has(MODE_SAMPLED) && !is_resize_of_samples(block, size_bytes, resize, origin))
         return;
-    else if (state_is_watched())
+    else if (state_has_callbacks())
         emit_resized(block, size_bytes, call, resize, origin, usable);
     else
         write_realloc(block, resize->old, size_bytes, call, resize->began_ticks, origin, usable);
@@ -632,7 +632,7 @@ static MTRACE_COLD bool write_named_fallback(const struct event_builder *builder
     struct fallback fallback;
     bool has_room;
 
-    if (!is_side_open_to(builder) || !enter_fallback(&fallback))
+    if (!may_write_fallback(builder) || !enter_fallback(&fallback))
         return false;
     has_room = define_name(name) && reserve_fallback(&fallback);
     if (has_room)
@@ -712,7 +712,7 @@ static bool write_note(enum log_event_kind kind, uint32_t value, uint64_t addres
     bool is_written;
 
     if (!thread)
-        return is_side_open_to(&builder) && write_fallback(&builder, group);
+        return may_write_fallback(&builder) && write_fallback(&builder, group);
     groups_define(group);
     is_written = write_built(thread, &builder, clock_ticks_after());
     thread_leave(thread);
@@ -732,7 +732,7 @@ bool record_move(const void *block, uint32_t group, const struct unwind_origin *
 
     if (!write_note(LOG_MOVE, group, (uintptr_t)block, group, origin))
         return false;
-    if (!is_watched())
+    if (!reaches_callbacks())
         return true;
     if (is_nested)
         event_callbacks_pass_move(block, group);

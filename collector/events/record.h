@@ -35,8 +35,8 @@
 MTRACE_COLD bool record_draws_slow(size_t size_bytes);
 MTRACE_COLD bool record_takes_slow(const void *block);
 
-/* Decides whether a block of this size is recorded; if so, record_selected_alloc follows. When sampling, most
- * blocks cost only this test. */
+/* Decides whether a block of this size is recorded; if so, record_selected_alloc follows. When
+ * sampling, most blocks cost only this test. */
 static inline bool record_selects_alloc(size_t size_bytes)
 {
     unsigned ways = mode_flags();
@@ -47,8 +47,8 @@ static inline bool record_selects_alloc(size_t size_bytes)
            && record_draws_slow(size_bytes);
 }
 
-/* Blocks are sampled and no other slow path is active: a wrapper may jump to the real function if the
- * block is not drawn. */
+/* Blocks are sampled and no other slow path is active: a wrapper may jump to the real function if
+ * the block is not drawn. */
 static inline bool record_counts_only(void)
 {
     const unsigned others =
@@ -182,7 +182,8 @@ void record_failure(const void *old, size_t size_bytes, enum log_call call, int 
 void record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
                   unsigned n_words, const struct unwind_origin *origin);
 
-/* A name that an event refers to. define: writes it to the log once; false: no space. Id 0: no memory. */
+/* A name that an event refers to. define: writes it to the log once; false: no space. Id 0: no
+ * memory. */
 struct record_name {
     bool (*define)(uint32_t id);
     uint32_t id;
@@ -201,8 +202,8 @@ bool record_named_event(enum log_event_kind kind, uint64_t address, const uint64
 bool record_labelled(enum log_event_kind kind, uint64_t address, uint64_t *words, unsigned n_words,
                      const char *text, uint64_t *ret_ticks);
 
-/* As record_event, for kinds whose node field has another meaning (LOG_TRACING…). False: there is no log,
- * or no space; the latter is counted. */
+/* As record_event, for kinds whose node field has another meaning (LOG_TRACING…). False: there is
+ * no log, or no space; the latter is counted. */
 bool record_note(enum log_event_kind kind, uint32_t value, uint64_t address);
 
 /* Charges the block to the group from now on. False: as for record_note. */

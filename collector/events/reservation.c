@@ -99,7 +99,7 @@ static void write_group(struct thread *thread, uint64_t ticks)
     thread->written_group = group;
 }
 
-/* TN-3. There is space: it is the thread's first event, in a segment that is mostly free. An
+/* TN-1. There is space: it is the thread's first event, in a segment that is mostly free. An
  * abandoned recording may write it twice, which has no effect. */
 static void write_next_owner(struct thread *thread, uint64_t ticks)
 {

@@ -51,7 +51,7 @@ static struct callback *place_at(uint32_t at)
 /* ---- a place for a thread ----------------------------------------------------------------------
  */
 
-static bool is_thread_gone(uint32_t tid)
+static bool has_thread_exited(uint32_t tid)
 {
     return sys_thread_exists((long)tid) == -ESRCH;
 }
@@ -65,7 +65,7 @@ static struct callback *find_free(uint32_t tid, bool asks_kernel)
     for (uint32_t i = 0; i < n / 2; i++, at++) {
         struct callback *place = place_at(at % n);
         uint32_t owner = atomic_load_explicit(&place->tid, memory_order_relaxed);
-        if ((owner == 0 || (asks_kernel && is_thread_gone(owner)))
+        if ((owner == 0 || (asks_kernel && has_thread_exited(owner)))
             && atomic_compare_exchange_strong(&place->tid, &owner, tid))
             return place;
     }
@@ -163,7 +163,7 @@ static bool is_past(const struct callback *callback)
     const uintptr_t return_to = atomic_load_explicit(&callback->return_to, memory_order_acquire);
     const uintptr_t stack_end = atomic_load_explicit(&callback->stack_end, memory_order_acquire);
 
-    return active_callbacks_is_overwritten(return_at, return_to) || is_thread_gone(tid)
+    return active_callbacks_is_overwritten(return_at, return_to) || has_thread_exited(tid)
            || is_further_out(tid, return_at, stack_end);
 }
 

@@ -109,7 +109,7 @@ int event_callbacks_add(event_callbacks_callback *callback, void *user, unsigned
 {
     if (!callback || (kinds & ALL_KINDS) == 0 || !live_block_index_begin())
         return 0;
-    state_watch();
+    state_set_callbacks();
     for (unsigned i = 0; i < N_SLOTS; i++) {
         struct slot *slot = &g_slots[i];
         int handle = atomic_load(&slot->handle);

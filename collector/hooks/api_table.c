@@ -79,7 +79,7 @@ static uint32_t group_of(const void *block)
 
     if (!is_present() || !live_block_index_begin())
         return MTRACE_GROUP_UNTRACKED;
-    state_watch();
+    state_set_callbacks();
     return live_block_index_find(block, &known) ? known.group : (uint32_t)MTRACE_GROUP_UNTRACKED;
 }
 

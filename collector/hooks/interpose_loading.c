@@ -31,7 +31,7 @@
  * begin. */
 static MTRACE_NOINLINE void *find(const char *name)
 {
-    return real_is_early() ? NULL : real_find(name);
+    return real_is_bootstrap() ? NULL : real_find(name);
 }
 
 #define REAL(type, name) (g_real.name ? g_real.name : (type)(uintptr_t)find(#name))

@@ -76,7 +76,7 @@ MTRACE_INLINE void *malloc_decided(size_t size, bool is_drawn)
 MTRACE_JUMPED_TO void *malloc_checked(size_t size)
 {
     if (!lifecycle_is_ready())
-        return real_early_allocate(0, size);
+        return real_bootstrap_allocate(0, size);
     return malloc_decided(size, record_selects_alloc(size));
 }
 
@@ -123,7 +123,7 @@ MTRACE_EXPORT void *malloc(size_t size)
 
 MTRACE_JUMPED_TO void free_checked(void *block)
 {
-    if (!block || real_is_early_block(block) || !lifecycle_is_ready())
+    if (!block || real_is_bootstrap_block(block) || !lifecycle_is_ready())
         return;
     if (record_selects_free(block)) {
         const struct unwind_origin origin = RECORD_ORIGIN();
@@ -186,7 +186,7 @@ MTRACE_JUMPED_TO void *calloc_checked(size_t n, size_t size)
     size_t size_bytes = bytes_of(n, size);
 
     if (!lifecycle_is_ready())
-        return real_early_allocate(0, size_bytes);
+        return real_bootstrap_allocate(0, size_bytes);
     if (is_of_loader(__builtin_return_address(0)) && state_is_recording())
         loading_note(size == 1); /* the size that _dl_new_object uses */
     return calloc_decided(n, size, size_bytes, record_selects_alloc(size_bytes));
@@ -273,8 +273,8 @@ MTRACE_INLINE void *reallocate_ready(void *old, size_t size, enum log_call call,
 static void *reallocate(void *old, size_t size, enum log_call call,
                         const struct unwind_origin *origin)
 {
-    if (mtrace_unlikely(real_is_early_block(old) || !lifecycle_is_ready()))
-        return real_early_reallocate(old, size);
+    if (mtrace_unlikely(real_is_bootstrap_block(old) || !lifecycle_is_ready()))
+        return real_bootstrap_reallocate(old, size);
     return reallocate_ready(old, size, call, origin);
 }
 
@@ -340,7 +340,7 @@ MTRACE_EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t size
     int error;
 
     if (!lifecycle_is_ready()) {
-        *ret_block = real_early_allocate(alignment, size);
+        *ret_block = real_bootstrap_allocate(alignment, size);
         return *ret_block ? 0 : ENOMEM;
     }
     error = g_real.posix_memalign(ret_block, alignment, size);
@@ -366,7 +366,7 @@ MTRACE_EXPORT void *aligned_alloc(size_t alignment, size_t size)
     const struct unwind_origin origin = RECORD_ORIGIN();
 
     if (!lifecycle_is_ready())
-        return real_early_allocate(alignment, size);
+        return real_bootstrap_allocate(alignment, size);
     return recorded(g_real.aligned_alloc(alignment, size), size, LOG_CALL_ALIGNED_ALLOC,
                     power_of_two(alignment), &origin);
 }
@@ -376,7 +376,7 @@ MTRACE_EXPORT void *memalign(size_t alignment, size_t size)
     const struct unwind_origin origin = RECORD_ORIGIN();
 
     if (!lifecycle_is_ready())
-        return real_early_allocate(alignment, size);
+        return real_bootstrap_allocate(alignment, size);
     return recorded(g_real.memalign(alignment, size), size, LOG_CALL_MEMALIGN,
                     power_of_two(alignment), &origin);
 }
@@ -408,7 +408,7 @@ MTRACE_EXPORT void cfree(void *block)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    if (!block || real_is_early_block(block) || !lifecycle_is_ready())
+    if (!block || real_is_bootstrap_block(block) || !lifecycle_is_ready())
         return;
     record_free(block, &origin);
     if (g_real.cfree)
@@ -421,7 +421,7 @@ MTRACE_EXPORT void free_sized(void *block, size_t size)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    if (!block || real_is_early_block(block) || !lifecycle_is_ready())
+    if (!block || real_is_bootstrap_block(block) || !lifecycle_is_ready())
         return;
     record_free(block, &origin);
     if (g_real.free_sized)
@@ -434,7 +434,7 @@ MTRACE_EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    if (!block || real_is_early_block(block) || !lifecycle_is_ready())
+    if (!block || real_is_bootstrap_block(block) || !lifecycle_is_ready())
         return;
     record_free(block, &origin);
     if (g_real.free_aligned_sized)
@@ -463,7 +463,7 @@ MTRACE_EXPORT void *mallocx(size_t size, int flags)
     size_t alignment = alignment_of_flags(flags);
 
     if (!lifecycle_is_ready())
-        return real_early_allocate(alignment, size);
+        return real_bootstrap_allocate(alignment, size);
     if (!g_real.mallocx)
         return recorded(alignment ? g_real.memalign(alignment, size) : g_real.calloc(1, size), size,
                         LOG_CALL_MALLOCX, alignment, &origin);
@@ -476,7 +476,7 @@ MTRACE_EXPORT void *rallocx(void *old, size_t size, int flags)
     struct record_resize resize;
     void *block;
 
-    if (real_is_early_block(old) || !lifecycle_is_ready() || !g_real.rallocx)
+    if (real_is_bootstrap_block(old) || !lifecycle_is_ready() || !g_real.rallocx)
         return reallocate(old, size, LOG_CALL_RALLOCX, &origin);
     record_resize_begins(&resize, old);
     block = g_real.rallocx(old, size, flags);
@@ -488,7 +488,7 @@ MTRACE_EXPORT void dallocx(void *block, int flags)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    if (!block || real_is_early_block(block) || !lifecycle_is_ready())
+    if (!block || real_is_bootstrap_block(block) || !lifecycle_is_ready())
         return;
     record_free(block, &origin);
     if (g_real.dallocx)
@@ -501,7 +501,7 @@ MTRACE_EXPORT void sdallocx(void *block, size_t size, int flags)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    if (!block || real_is_early_block(block) || !lifecycle_is_ready())
+    if (!block || real_is_bootstrap_block(block) || !lifecycle_is_ready())
         return;
     record_free(block, &origin);
     if (g_real.sdallocx)

@@ -115,7 +115,7 @@ static void *create_quietly(int kind, size_t size, size_t alignment,
     struct operator real;
 
     if (!lifecycle_is_ready())
-        return real_early_allocate(alignment, size);
+        return real_bootstrap_allocate(alignment, size);
     real = operator_table_get(kind, alignment ? CREATE_ALIGNED_QUIETLY : CREATE_QUIETLY);
     if (real.is_allocators)
         return attempt(real.call, size, alignment, origin);
@@ -131,7 +131,7 @@ static void *create(int kind, size_t size, size_t alignment, const struct unwind
     void *block = NULL;
 
     if (!lifecycle_is_ready())
-        return real_early_allocate(alignment, size);
+        return real_bootstrap_allocate(alignment, size);
     real = operator_table_get(kind, alignment ? CREATE_ALIGNED : CREATE);
     if (!real.call)
         return create_without(kind, size, alignment, origin);
@@ -179,7 +179,7 @@ static void destroy(int kind, enum operator_slot slot, void *block, size_t size,
     struct operator real;
     bool has_entered;
 
-    if (!block || real_is_early_block(block) || !lifecycle_is_ready())
+    if (!block || real_is_bootstrap_block(block) || !lifecycle_is_ready())
         return;
     real = operator_table_get(kind, slot);
     if (real.call && !real.is_allocators) {

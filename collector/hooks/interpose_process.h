@@ -9,7 +9,8 @@
 
 #include <stdbool.h>
 
-/* The result is for interpose_process_fork_ended: the caller has interrupted a recording of this thread. */
+/* The result is for interpose_process_fork_ended: the caller has interrupted a recording of this
+ * thread. */
 bool interpose_process_fork_begins(void);
 
 /* In the parent and in the child. The child releases locks of threads that do not exist there,

@@ -210,7 +210,7 @@ void module_table_publish(struct module_slot *slot, bool is_defined)
 bool module_table_end(bool (*is_there)(const struct module_identity *identity),
                       void (*ended)(uint32_t id))
 {
-    bool is_any_gone = false;
+    bool is_any_unloaded = false;
 
     for (uint32_t i = 0, n = n_slots(); i < n; i++) {
         struct module_slot *slot = &g_slots[i];
@@ -221,11 +221,11 @@ bool module_table_end(bool (*is_there)(const struct module_identity *identity),
         struct module_identity identity = read_words(slot);
         if (kind_of(state) != KIND_READY || !is_still(slot, state) || is_there(&identity))
             continue;
-        is_any_gone = true;
+        is_any_unloaded = true;
         if (change(slot, state, KIND_ENDED) && is_reported)
             ended(id);
     }
-    return is_any_gone;
+    return is_any_unloaded;
 }
 
 void module_table_forget(void)

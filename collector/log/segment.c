@@ -377,8 +377,8 @@ static void begin_filling(struct log_segment *segment, enum log_segment_kind kin
     end_filling(segment);
     atomic_store_explicit(&segment->state, LOG_STATE_FREE, memory_order_relaxed);
     atomic_store_explicit(&segment->committed_bytes, 0, memory_order_relaxed);
-    /* A late writer to an earlier FALLBACK filling must find no space (reservation.c), nor a writer to this
-     * one before it is zeroed. */
+    /* A late writer to an earlier FALLBACK filling must find no space (reservation.c), nor a writer
+     * to this one before it is zeroed. */
     atomic_store_explicit(&segment->reserved_bytes, NO_ROOM_BYTES, memory_order_relaxed);
     if (kind != LOG_SEGMENT_EVENTS && is_used)
         memset(segment_payload(segment), 0, LOG_SEGMENT_PAYLOAD_BYTES);

@@ -136,8 +136,8 @@ static inline unsigned char *segment_payload(struct log_segment *segment)
 
 /* ---- commands of the recorder ---- */
 
-/* The last command, and one marker name at a time, in the header page of the log. Any event may find a
- * pending command; process/control_commands.h executes it. The process must have a log. */
+/* The last command, and one marker name at a time, in the header page of the log. Any event may
+ * find a pending command; process/control_commands.h executes it. The process must have a log. */
 static inline struct log_control *segment_commands_get(void)
 {
     return log_control_of(segment_log());

@@ -20,7 +20,7 @@ static uint64_t this_process(void)
 }
 
 /* RL-2 */
-static bool is_gone(uint64_t holder)
+static bool is_dead(uint64_t holder)
 {
     return (holder ^ this_process()) >> PROCESS_SHIFT != 0
            || sys_thread_exists((long)(uint32_t)holder) == -ESRCH;
@@ -32,7 +32,7 @@ static bool take(struct rare_lock *lock, uint64_t own, const struct rare_lock *b
         uint64_t holder = atomic_load_explicit(&lock->holder, memory_order_relaxed);
         if (holder == own && before == lock)
             return false;
-        if ((holder == 0 || holder == own || is_gone(holder))
+        if ((holder == 0 || holder == own || is_dead(holder))
             && atomic_compare_exchange_strong_explicit(&lock->holder, &holder, own,
                                                        memory_order_acquire, memory_order_relaxed))
             return true;

@@ -397,45 +397,46 @@ void *real_find_in_vdso(const char *name)
  * Nothing here may use the global offset table: only hidden symbols, reached relative to the pc.
  */
 enum {
-    EARLY_HEADER_BYTES = 16
+    BOOTSTRAP_HEADER_BYTES = 16
 };
 
 static const volatile void *const volatile g_relocated = &g_relocated;
-_Alignas(64) unsigned char g_real_early[REAL_EARLY_BYTES];
-static _Atomic size_t g_early_used;
+_Alignas(64) unsigned char g_real_bootstrap[REAL_BOOTSTRAP_BYTES];
+static _Atomic size_t g_bootstrap_used;
 
-bool real_is_early(void)
+bool real_is_bootstrap(void)
 {
     return g_relocated != &g_relocated;
 }
 
-void *real_early_allocate(size_t alignment, size_t size_bytes)
+void *real_bootstrap_allocate(size_t alignment, size_t size_bytes)
 {
-    size_t used = atomic_load_explicit(&g_early_used, memory_order_relaxed);
+    size_t used = atomic_load_explicit(&g_bootstrap_used, memory_order_relaxed);
     size_t start;
 
-    if (alignment < EARLY_HEADER_BYTES)
-        alignment = EARLY_HEADER_BYTES;
-    if (size_bytes > REAL_EARLY_BYTES || alignment > 64)
+    if (alignment < BOOTSTRAP_HEADER_BYTES)
+        alignment = BOOTSTRAP_HEADER_BYTES;
+    if (size_bytes > REAL_BOOTSTRAP_BYTES || alignment > 64)
         return NULL;
     do {
-        start = (used + EARLY_HEADER_BYTES + alignment - 1) & ~(alignment - 1);
-        if (start + size_bytes > REAL_EARLY_BYTES)
+        start = (used + BOOTSTRAP_HEADER_BYTES + alignment - 1) & ~(alignment - 1);
+        if (start + size_bytes > REAL_BOOTSTRAP_BYTES)
             return NULL;
-    } while (!atomic_compare_exchange_weak_explicit(&g_early_used, &used, start + size_bytes,
+    } while (!atomic_compare_exchange_weak_explicit(&g_bootstrap_used, &used, start + size_bytes,
                                                     memory_order_relaxed, memory_order_relaxed));
-    memcpy(g_real_early + start - sizeof(size_bytes), &size_bytes, sizeof(size_bytes));
-    return g_real_early + start;
+    memcpy(g_real_bootstrap + start - sizeof(size_bytes), &size_bytes, sizeof(size_bytes));
+    return g_real_bootstrap + start;
 }
 
-bool real_has_early_blocks(void)
+bool real_has_bootstrap_blocks(void)
 {
-    return atomic_load_explicit(&g_early_used, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&g_bootstrap_used, memory_order_relaxed) != 0;
 }
 
-void *real_early_reallocate(void *block, size_t size_bytes)
+void *real_bootstrap_reallocate(void *block, size_t size_bytes)
 {
-    void *moved = g_real.malloc ? g_real.malloc(size_bytes) : real_early_allocate(16, size_bytes);
+    void *moved =
+        g_real.malloc ? g_real.malloc(size_bytes) : real_bootstrap_allocate(16, size_bytes);
     size_t old_bytes;
 
     if (!moved || !block)

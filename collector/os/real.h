@@ -7,7 +7,7 @@
  * tcmalloc stays its allocator.
  *
  *   RE-1 After real_init every member that some object defines is set, the others are NULL.
- *   RE-2 While real_is_early, this library is not relocated yet (an IFUNC resolver of another
+ *   RE-2 While real_is_bootstrap, this library is not relocated yet (an IFUNC resolver of another
  *        object allocates). Only real_early_* may run then. Their blocks come from a static array
  *        and are never passed to a real function.
  *
@@ -102,7 +102,8 @@ struct real {
     int (*execle)(const char *, const char *, ...);
     int (*execlp)(const char *, const char *, ...);
 
-    /* and C++'s operators, of an allocator's library whose operators call no malloc by name; else NULL */
+    /* and C++'s operators, of an allocator's library whose operators call no malloc by name; else
+     * NULL */
     struct {
 #define OPERATOR(kind, slot, name) void (*(name))(void);
         OPERATOR_NAMES(OPERATOR)
@@ -118,20 +119,23 @@ extern MTRACE_HIDDEN struct real g_real;
  */
 bool real_init(void (*adapt)(struct real *found));
 
-/* Before real_init, by who was loaded into a program that runs: nobody stands before us, and what the program's references lead
- * to are the first definitions of all. */
+/* Before real_init, by who was loaded into a program that runs: nobody stands before us, and what
+ * the program's references lead to are the first definitions of all. */
 void real_search_all(void);
 
-/* Where references to a member of struct real, at that offset, lead without us; NULL: nowhere. Not what `adapt` put there. */
+/* Where references to a member of struct real, at that offset, lead without us; NULL: nowhere. Not
+ * what `adapt` put there. */
 void *real_behind(size_t offset);
 
-/* The next definition of any name behind this object, NULL if there is none. While no other thread loads or unloads: at the start. */
+/* The next definition of any name behind this object, NULL if there is none. While no other thread
+ * loads or unloads: at the start. */
 void *real_find(const char *name);
 
 /* The first definition of all, but ours, with ld.so's list of modules locked. */
 void *real_find_first(const char *name);
 
-/* As real_find, with ld.so's list of modules locked (loader_lock.h), among modules that are accepted. */
+/* As real_find, with ld.so's list of modules locked (loader_lock.h), among modules that are
+ * accepted. */
 void *real_find_if(const char *name, bool (*is_accepted)(const struct link_map *map));
 
 /*
@@ -145,7 +149,8 @@ void *real_find_in_libc(const char *name);
  * name. Never NULL. */
 char ***real_environ(void);
 
-/* As real_find, in the library whose malloc is g_real.malloc only; NULL: not there. That may be one of ours that the program was started
+/* As real_find, in the library whose malloc is g_real.malloc only; NULL: not there. That may be one
+ * of ours that the program was started
  * with, and not the allocator's, to which it passes on: its operators are those that call no
  * malloc by name then. */
 void *real_find_beside_malloc(const char *name);
@@ -168,20 +173,20 @@ const char *real_own_path(void);
 /* Address of a function of the vdso, NULL if there is none. */
 void *real_find_in_vdso(const char *name);
 
-bool real_is_early(void);
-void *real_early_allocate(size_t alignment, size_t size_bytes);
-void *real_early_reallocate(void *block, size_t size_bytes);
-bool real_has_early_blocks(void); /* whether there ever was one */
+bool real_is_bootstrap(void);
+void *real_bootstrap_allocate(size_t alignment, size_t size_bytes);
+void *real_bootstrap_reallocate(void *block, size_t size_bytes);
+bool real_has_bootstrap_blocks(void); /* whether there ever was one */
 
 enum {
-    REAL_EARLY_BYTES = 32768
+    REAL_BOOTSTRAP_BYTES = 32768
 };
 
-extern MTRACE_HIDDEN unsigned char g_real_early[REAL_EARLY_BYTES];
+extern MTRACE_HIDDEN unsigned char g_real_bootstrap[REAL_BOOTSTRAP_BYTES];
 
-static inline bool real_is_early_block(const void *block)
+static inline bool real_is_bootstrap_block(const void *block)
 {
-    return (uintptr_t)block - (uintptr_t)g_real_early < REAL_EARLY_BYTES;
+    return (uintptr_t)block - (uintptr_t)g_real_bootstrap < REAL_BOOTSTRAP_BYTES;
 }
 
 #endif

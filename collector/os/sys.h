@@ -52,7 +52,8 @@ long sys_pread(int fd, void *buffer, size_t size_bytes, uint64_t offset);
 long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset);
 long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes);
 long sys_file_id(int fd, struct sys_file_id *ret_id);
-/* The file system copies on write, so reserved blocks may be missing at a write (file_systems.h). */
+/* The file system copies on write, so reserved blocks may be missing at a write (file_systems.h).
+ */
 bool sys_copies_on_write(int fd);
 long sys_link(const char *target, const char *path); /* symbolic */
 long sys_change_mode(int fd, unsigned mode);
@@ -67,8 +68,8 @@ long sys_map_file(int fd, uint64_t offset, size_t size_bytes);
 long sys_map_readable(int fd, size_t size_bytes);
 /* Replaces a mapping by private zeroed memory. */
 long sys_map_over(void *start, size_t size_bytes);
-/* Private memory for code at that address, not writable; -EEXIST: something is there. A kernel without
- * MAP_FIXED_NOREPLACE may return another address. */
+/* Private memory for code at that address, not writable; -EEXIST: something is there. A kernel
+ * without MAP_FIXED_NOREPLACE may return another address. */
 long sys_map_code(uintptr_t address, size_t size_bytes);
 long sys_unmap(void *start, size_t size_bytes);
 long sys_protect(uintptr_t start, size_t size_bytes, int protection);
@@ -93,8 +94,8 @@ uint64_t sys_limit(int resource);
 uint64_t sys_clock_ns(int clock);
 /* membarrier: all other threads pass a full memory barrier. Negative: unknown. */
 long sys_barrier_all(void);
-/* Sleeps, or until a signal. Does not use restart_syscall: --attach may have interrupted a sleep of the
- * thread, which is restarted later. */
+/* Sleeps, or until a signal. Does not use restart_syscall: --attach may have interrupted a sleep of
+ * the thread, which is restarted later. */
 void sys_nap(uint64_t ns);
 /* A non-blocking SOCK_SEQPACKET connection to an abstract name. -EAGAIN: too many others wait. Never
  * descriptor 0, 1 or 2: the program may have closed these, and writes to them. */
@@ -110,7 +111,8 @@ long sys_random(void *buffer, size_t size_bytes);
 
 /* The 8 bytes at an address can be read now. */
 bool sys_is_readable(uintptr_t address);
-/* The aligned word at an address can be written now. Does not change it, and loses no concurrent write. */
+/* The aligned word at an address can be written now. Does not change it, and loses no concurrent
+ * write. */
 bool sys_is_writable(uintptr_t address);
 /* Copies memory of this process without a fault: bytes copied, or negative errno. */
 long sys_copy_own(void *ret_bytes, uintptr_t address, size_t size_bytes);

@@ -84,7 +84,7 @@ static enum log_order order_in(uint32_t wanted)
 static void leave(void)
 {
     if (state_config()->is_attached)
-        (void)got_rebinding_lead(false);
+        (void)got_rebinding_set(false);
     end_recording();
 }
 

@@ -93,22 +93,22 @@ void describe_recording(char *const *arguments)
     define_process(arguments);
     define_settings();
     if (g_state_config.bad_variable)
-        message(CONFIG_LEVEL_WARN,
-                "ignored, the value makes no sense: ", g_state_config.bad_variable, 0);
+        message(CONFIG_LEVEL_WARN, "ignored invalid value: ", g_state_config.bad_variable, 0);
     segment_log()->inside = embedded_allocator_state();
     if (embedded_allocator_state() != LOG_INSIDE_RECORDED
         && embedded_allocator_state() != LOG_INSIDE_PARTLY && !real_is_malloc_ours()) {
         __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_FOREIGN_MALLOC, __ATOMIC_RELAXED);
-        message(CONFIG_LEVEL_WARN, "malloc is defined before this library, its calls are not seen",
+        message(CONFIG_LEVEL_WARN,
+                "malloc is defined before this library, so its calls are not "
+                "recorded",
                 NULL, 0);
     }
     if (real_is_new_foreign()) {
         __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_FOREIGN_NEW, __ATOMIC_RELAXED);
-        message(
-            CONFIG_LEVEL_WARN,
-            "operator new is the allocator's own, its blocks are not seen; set MTRACE_LIBRARY to "
-            "libmtrace-new.so beside ",
-            real_own_path(), 0);
+        message(CONFIG_LEVEL_WARN,
+                "operator new belongs to the allocator, so its blocks are not recorded; set "
+                "MTRACE_LIBRARY to libmtrace-new.so beside ",
+                real_own_path(), 0);
     }
     message(CONFIG_LEVEL_INFO, "recording into ", output_path(), 0);
 }

@@ -185,7 +185,7 @@ static bool is_foreign(const struct reference *reference)
            && behind == real_find_first(reference->name);
 }
 
-static void lead_slot(struct visit *visit, const elf_lookup_relocation *relocation)
+static void rebind_slot(struct visit *visit, const elf_lookup_relocation *relocation)
 {
     const ElfW(Sym) *symbol = &visit->object.symbols[elf_lookup_symbol(relocation)];
     const struct reference *reference = find(visit->object.strings + symbol->st_name);
@@ -214,19 +214,19 @@ static void lead_slot(struct visit *visit, const elf_lookup_relocation *relocati
         visit->is_foreign = true;
 }
 
-static void lead_table(struct visit *visit, const elf_lookup_relocation *relocations, size_t n)
+static void rebind_table(struct visit *visit, const elf_lookup_relocation *relocations, size_t n)
 {
     for (size_t i = 0; relocations && i < n; i++) {
         unsigned type = elf_lookup_type(&relocations[i]);
         if (elf_lookup_symbol(&relocations[i]) != 0 && elf_lookup_addend(&relocations[i]) == 0
             && (type == ARCH_RELOCATION_CALL || type == ARCH_RELOCATION_DATA
                 || type == ARCH_RELOCATION_WORD))
-            lead_slot(visit, &relocations[i]);
+            rebind_slot(visit, &relocations[i]);
     }
 }
 
 /* ld.so has no relocations for these words: it looked the functions up itself. */
-static void lead_loader(struct visit *visit)
+static void rebind_loader(struct visit *visit)
 {
     static const char *const names[] = {"malloc", "free", "calloc", "realloc"};
     uintptr_t at = visit->protected_start;
@@ -249,14 +249,14 @@ static bool lead_tables(struct visit *visit, const struct link_map *map)
     if (!visit->object.symbols || !visit->object.strings || visit->bounds.n_headers == 0)
         return false;
     find_protected(visit);
-    lead_table(visit, visit->object.relocations, visit->object.n_relocations);
-    lead_table(visit, visit->object.plt_relocations, visit->object.n_plt_relocations);
+    rebind_table(visit, visit->object.relocations, visit->object.n_relocations);
+    rebind_table(visit, visit->object.plt_relocations, visit->object.n_plt_relocations);
     return true;
 }
 
 /* Leaves modules alone that ld.so is still loading or has unloaded (RF-3). When restoring, none of
  * these leads to us. */
-static bool lead_module(const struct link_map *map, bool to_us, struct got_rebinding_found *found)
+static bool rebind_module(const struct link_map *map, bool to_us, struct got_rebinding_found *found)
 {
     struct visit visit = {.to_us = to_us};
 
@@ -265,7 +265,7 @@ static bool lead_module(const struct link_map *map, bool to_us, struct got_rebin
     if (!lead_tables(&visit, map))
         return true;
     if (map->l_addr == _r_debug.r_ldbase)
-        lead_loader(&visit);
+        rebind_loader(&visit);
     close_page(&visit);
     if (map == _r_debug.r_map)
         atomic_store(&g_is_executable_unled, to_us && !visit.has_led && !visit.had_led);
@@ -276,7 +276,7 @@ static bool lead_module(const struct link_map *map, bool to_us, struct got_rebin
 
 /* Handles the modules after `last` in the list; NULL: all. Skips this library, whose calls go to
  * the real functions. */
-static bool lead_behind(const struct link_map *last, bool to_us, struct got_rebinding_found *found)
+static bool rebind_after(const struct link_map *last, bool to_us, struct got_rebinding_found *found)
 {
     const struct link_map *map = last ? last->l_next : _r_debug.r_map;
     bool is_all = true;
@@ -284,7 +284,7 @@ static bool lead_behind(const struct link_map *last, bool to_us, struct got_rebi
     for (; map; last = map, map = map->l_next) {
         found->n_new++;
         if (map->l_ld != _DYNAMIC)
-            is_all &= lead_module(map, to_us, found);
+            is_all &= rebind_module(map, to_us, found);
     }
     found->n_foreign += g_n_foreign_done;
     if (is_all) {
@@ -294,10 +294,10 @@ static bool lead_behind(const struct link_map *last, bool to_us, struct got_rebi
     return is_all;
 }
 
-static bool lead_all(bool to_us, struct got_rebinding_found *found)
+static bool rebind_all(bool to_us, struct got_rebinding_found *found)
 {
     g_n_foreign_done = 0;
-    if (!lead_behind(module_bounds_last_at_start(), to_us, found))
+    if (!rebind_after(module_bounds_last_at_start(), to_us, found))
         return false;
     g_n_unloads_done =
         loader_lock_count_unloads(); /* the lock is held: none since the walk began */
@@ -305,13 +305,13 @@ static bool lead_all(bool to_us, struct got_rebinding_found *found)
 }
 
 /* RF-6 */
-static bool lead_new(struct got_rebinding_found *found)
+static bool rebind_new(struct got_rebinding_found *found)
 {
     bool is_all;
 
     if (g_last_done && g_n_unloads_done == loader_lock_count_unloads())
-        return lead_behind(g_last_done, true, found);
-    is_all = lead_all(true, found);
+        return rebind_after(g_last_done, true, found);
+    is_all = rebind_all(true, found);
     found->n_new = 0; /* unknown */
     return is_all;
 }
@@ -331,8 +331,8 @@ static uint32_t count_elsewhere(void)
     return n;
 }
 
-/* Signals are blocked: a handler that does not return would leave ld.so locked. quiet_begin is not used
- * because it tests whether this process records, which may begin a fork child's log. Slots are
+/* Signals are blocked: a handler that does not return would leave ld.so locked. quiet_begin is not
+ * used because it tests whether this process records, which may begin a fork child's log. Slots are
  * restored also where there is no log. */
 struct look {
     struct sys_signals mask;
@@ -385,7 +385,7 @@ bool got_rebinding_yield(void)
     return true;
 }
 
-bool got_rebinding_lead(bool to_us)
+bool got_rebinding_set(bool to_us)
 {
     struct got_rebinding_found unused = {.is_busy = false};
     struct look look;
@@ -394,7 +394,7 @@ bool got_rebinding_lead(bool to_us)
     if (!enter(&look))
         return false;
     g_is_to_us = to_us;
-    is_all = lead_all(to_us, &unused);
+    is_all = rebind_all(to_us, &unused);
     leave(&look);
     return is_all;
 }
@@ -407,7 +407,7 @@ bool got_rebinding_follow(struct got_rebinding_found *ret_found)
     *ret_found = (struct got_rebinding_found){.is_busy = !enter(&look)};
     if (ret_found->is_busy)
         return false;
-    is_all = !g_is_to_us || lead_new(ret_found);
+    is_all = !g_is_to_us || rebind_new(ret_found);
     if (!module_bounds_last_at_start()) /* ld.so binds none of them to us */
         ret_found->n_bound = ret_found->n_foreign = 0;
     ret_found->n_elsewhere = count_elsewhere();

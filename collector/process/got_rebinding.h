@@ -64,7 +64,7 @@ bool got_rebinding_yield(void);
 
 /* Rebinds the slots of all modules to us, or restores them. False: a module is not ready, or ld.so
  * or another thread is busy. */
-bool got_rebinding_lead(bool to_us);
+bool got_rebinding_set(bool to_us);
 
 struct got_rebinding_found {
     bool is_busy;         /* another thread or ld.so was busy: nothing was examined */
@@ -75,7 +75,7 @@ struct got_rebinding_found {
 };
 
 /* Rebinds modules loaded since the last look, if the others are bound to us. Returns as
- * got_rebinding_lead. */
+ * got_rebinding_set. */
 bool got_rebinding_follow(struct got_rebinding_found *ret_found);
 
 /* The last look at the executable found no slot to change: it calls none of our names, or its slots

@@ -198,7 +198,7 @@ static MTRACE_COLD void begin(void)
 /* Before the program's first block, so that the heap's first address is known. */
 bool lifecycle_make_ready_slow(void)
 {
-    if (real_is_early() || !real_init(allocator_guard_guard))
+    if (real_is_bootstrap() || !real_init(allocator_guard_guard))
         return false;
     begin();
     return true;
@@ -348,7 +348,7 @@ bool lifecycle_attach(const char *settings)
         state_await_first_window();
     if (!begin_recording(&none, !config->is_disabled_by_default))
         return false;
-    if (!got_rebinding_lead(true))
+    if (!got_rebinding_set(true))
         state_wakeup();
     return true;
 }
@@ -359,10 +359,10 @@ static void lead_back(void)
 {
     int n = 0;
 
-    while (!got_rebinding_lead(false) && n++ < MOST_NAPS)
+    while (!got_rebinding_set(false) && n++ < MOST_NAPS)
         sys_nap(NAP_NS);
     if (n > MOST_NAPS)
-        message(CONFIG_LEVEL_WARN, "calls still lead to this library: ld.so was busy", "", 0);
+        message(CONFIG_LEVEL_WARN, "calls still go to this library: ld.so was busy", "", 0);
 }
 
 bool lifecycle_detach(void)

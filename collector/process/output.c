@@ -368,7 +368,7 @@ static struct log_file *make_first(const struct config *config, struct sys_file_
             *ret_is_elsewhere = place != PLACE_WANTED;
             return file;
         }
-        message(CONFIG_LEVEL_ERROR, "no log can be made here: ", g_path, result);
+        message(CONFIG_LEVEL_ERROR, "cannot create a log here: ", g_path, result);
     }
     return NULL;
 }
@@ -422,7 +422,7 @@ static struct log_file *make_later(const struct config *config, struct sys_file_
     }
     if (result == 0)
         return file;
-    message(CONFIG_LEVEL_ERROR, "no log can be made here: ", g_path, result);
+    message(CONFIG_LEVEL_ERROR, "cannot create a log here: ", g_path, result);
     if (is_live && file_systems_is_lack_of_room((int)-result))
         leave_word();
     return NULL;

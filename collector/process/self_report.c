@@ -86,7 +86,7 @@ static void close_fd(struct self_report *self_report)
 static bool is_answering(struct self_report *self_report)
 {
     uint32_t heartbeat =
-        atomic_load_explicit(&log_question_of(self_report->log)->heartbeat, memory_order_relaxed);
+        atomic_load_explicit(&log_request_of(self_report->log)->heartbeat, memory_order_relaxed);
     uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
     if (self_report->beat_ns == 0 || heartbeat != self_report->heartbeat)
@@ -183,16 +183,16 @@ static bool put_marker(uint32_t number, uint64_t *ret_ticks)
     struct fmt out = FMT_BUFFER(name);
     uint64_t words[3] = {0, 0, 0};
 
-    fmt_string(&out, LOG_QUESTION_MARKER);
+    fmt_string(&out, LOG_REQUEST_MARKER);
     fmt_decimal(&out, number);
     return record_labelled(LOG_MARK, 0, words, 3, name, ret_ticks);
 }
 
 static int post(struct self_report *self_report, const char *words)
 {
-    struct log_question *question = log_question_of(self_report->log);
-    uint32_t number = atomic_fetch_add_explicit(&question->n_markers, 1, memory_order_relaxed) + 1;
-    char head[LOG_QUESTION_PREFIX_BYTES];
+    struct log_request *request = log_request_of(self_report->log);
+    uint32_t number = atomic_fetch_add_explicit(&request->n_markers, 1, memory_order_relaxed) + 1;
+    char head[LOG_REQUEST_PREFIX_BYTES];
     struct fmt out = FMT_BUFFER(head);
     uint64_t ticks;
 
@@ -260,7 +260,7 @@ static int ask(struct self_report *self_report, const char *words, int fd)
     return code ? code : take_answer(self_report, fd);
 }
 
-_Static_assert(LOG_QUESTION_BYTES == 1536, "what is said of it here, in mtrace.h and docs/api.md");
+_Static_assert(LOG_REQUEST_BYTES == 1536, "what is said of it here, in mtrace.h and docs/api.md");
 
 /* A request that is not sent to the recorder. */
 static int refuse(int fd, const char *why, int code)
@@ -289,7 +289,7 @@ int self_report_ask(const char *text, int fd)
 
     if (!text)
         return refuse(fd, "not understood, it is NULL\n", EINVAL);
-    if (fmt_length(text) >= LOG_QUESTION_BYTES)
+    if (fmt_length(text) >= LOG_REQUEST_BYTES)
         return refuse(fd, "a question has 1535 bytes at most\n", E2BIG);
     if (sys_is_forbidden() || !quiet_begin(&self_report.quiet))
         return ENOTCONN;

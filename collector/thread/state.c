@@ -55,7 +55,7 @@ bool state_set_tracing(bool is_on)
     return !(before & MODE_TRACING_OFF);
 }
 
-void state_watch(void)
+void state_set_callbacks(void)
 {
     (void)add_way(MODE_CALLBACKS, memory_order_release);
 }

@@ -51,7 +51,7 @@ enum mode_flag {
         8,             /* no window was open yet, so no block is known: frees are not recorded */
     MODE_SAMPLED = 16, /* most blocks are not recorded (sampler.h) */
     MODE_SPECIAL_BLOCKS =
-        32, /* blocks are zeroed, or some are bootstrap blocks (real_early_allocate) */
+        32, /* blocks are zeroed, or some are bootstrap blocks (real_bootstrap_allocate) */
     MODE_WAKEUP = 1 << 8, /* the recorder may have a command (control_commands.h) */
 };
 
@@ -74,8 +74,8 @@ static inline bool mode_has(unsigned ways)
     return (mode_flags() & ways) != 0;
 }
 
-/* The fence pairs with state_watch: what was written before it is visible. */
-static inline bool state_is_watched(void)
+/* The fence pairs with state_set_callbacks: what was written before it is visible. */
+static inline bool state_has_callbacks(void)
 {
     if (!mode_has(MODE_CALLBACKS))
         return false;
@@ -108,7 +108,7 @@ bool state_set_tracing(bool is_on);
 void state_await_first_window(void);
 
 /* These set flags that stay until state_clear_set_flags. */
-void state_watch(void);
+void state_set_callbacks(void);
 void state_set_no_free_stacks(void);
 void state_clear_set_flags(void);
 void state_set_sampled(void);
@@ -131,8 +131,8 @@ struct state_hooks {
     void (*handle)(void);         /* a command may be there; the recursion guard is open */
 };
 
-/* Maps the word of the generation; once per process image. False: the kernel has no MADV_WIPEONFORK,
- * nothing can be recorded. */
+/* Maps the word of the generation; once per process image. False: the kernel has no
+ * MADV_WIPEONFORK, nothing can be recorded. */
 MTRACE_NODISCARD bool state_init(const struct state_hooks *hooks);
 
 /* Changes `from` to starting; true for one caller only. */
@@ -190,7 +190,8 @@ struct quiet {
     bool is_blocked;
 };
 
-/* False: this process does not record; do not call quiet_end. A fork child may start its own log here. */
+/* False: this process does not record; do not call quiet_end. A fork child may start its own log
+ * here. */
 MTRACE_NODISCARD bool quiet_begin(struct quiet *ret_quiet);
 void quiet_end(const struct quiet *quiet);
 

@@ -331,7 +331,7 @@ static void put_segment(struct thread *thread)
 /* ---- the recursion guard ---- */
 
 /* TH-4 (b). Behind a seccomp filter nothing is known of other stacks. */
-static bool is_return_gone(struct thread *thread, uintptr_t frame, uint16_t pc)
+static bool is_return_invalid(struct thread *thread, uintptr_t frame, uint16_t pc)
 {
     uintptr_t at = frame - sizeof(uintptr_t);
     uintptr_t now = 0;
@@ -364,7 +364,7 @@ static MTRACE_NOINLINE bool is_abandoned(struct thread *thread, uint64_t guard,
         return false;
     if (at >= (uintptr_t)__builtin_frame_address(0) && at < origin->cfa)
         return true;
-    if (is_return_gone(thread, frame, (uint16_t)(guard >> THREAD_GUARD_PC_SHIFT)))
+    if (is_return_invalid(thread, frame, (uint16_t)(guard >> THREAD_GUARD_PC_SHIFT)))
         return true;
     return origin->cfa > frame && thread_is_on_own_stack(thread, frame)
            && thread_is_on_own_stack(thread, origin->cfa) && !sys_is_forbidden()

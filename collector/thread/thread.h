@@ -46,11 +46,10 @@
  *   TH-6 group may be set at any time, also by signal handlers. The setter then clears `limit`, so
  *        that the next event takes the slow path and writes the group (reservation.c).
  *   TN-1 A number belongs to one thread at a time. What the thread wrote under it is in its segment
- *        before another thread gets the number. Events of its later destructors have number 0:
- *        unknown.
- *   TN-2 A number that finds no place among the waiting ones is not used again.
- *   TN-3 Before the first event that a thread writes under a reused number there is a
- *        LOG_NEXT_OWNER. So no block of one thread counts as the other's.
+ *        before another thread gets the number, and the next owner writes LOG_NEXT_OWNER first.
+ *
+ * Events of late destructors have the number 0: unknown. A number that finds no place among the
+ * waiting ones is not used again.
  *
  * Each thread uses its own state. A signal handler sees either side of the one store to the guard.
  */
@@ -207,7 +206,8 @@ static inline void thread_leave(struct thread *thread)
 bool thread_fork_begins(void);
 void thread_fork_ended(bool is_child);
 
-/* In a fork child: an interrupted recording has not ended, so the child cannot begin its log yet. */
+/* In a fork child: an interrupted recording has not ended, so the child cannot begin its log yet.
+ */
 bool thread_is_stranded(void);
 
 /* Counts events that are not recorded because of that. */
@@ -257,13 +257,15 @@ bool thread_will_exec(void (*came_back)(void));
 /* After a failed exec; `came_back` is not called any more. */
 void thread_came_back(void);
 
-/* Finds libc's functions and creates the key whose destructor ends threads. Once per process image. */
+/* Finds libc's functions and creates the key whose destructor ends threads. Once per process image.
+ */
 void thread_init(void);
 
 /* Sets the bounds of the calling thread's stack; from the pthread_create wrapper. */
 void thread_set_stack(uintptr_t low, uintptr_t high);
 
-/* Writes the name of a living thread (NULL: the kernel's). Inside a recording or a quiet section. */
+/* Writes the name of a living thread (NULL: the kernel's). Inside a recording or a quiet section.
+ */
 void thread_define_name(const struct thread *of, const char *name);
 
 static inline bool thread_is_on_own_stack(const struct thread *thread, uintptr_t at)
@@ -271,8 +273,8 @@ static inline bool thread_is_on_own_stack(const struct thread *thread, uintptr_t
     return at > thread->unwind.stack_low && at <= thread->unwind.stack_high;
 }
 
-/* True if a call at `frame` on this thread's stack was left by longjmp: the thread is at `now`, not deeper
- * on the same stack. */
+/* True if a call at `frame` on this thread's stack was left by longjmp: the thread is at `now`, not
+ * deeper on the same stack. */
 bool thread_has_left(const struct thread *thread, uintptr_t frame, uintptr_t now);
 
 /* pthread_self of the calling thread. */

@@ -33,8 +33,8 @@ static bool copy_bytes(const struct cfi_section *section, uintptr_t address, voi
 {
     bool is_copied = section->copy(ret_bytes, address, n_bytes);
 
-    if (!is_copied && section->ret_is_gone != NULL)
-        *section->ret_is_gone = true;
+    if (!is_copied && section->ret_is_unmapped != NULL)
+        *section->ret_is_unmapped = true;
     return is_copied;
 }
 

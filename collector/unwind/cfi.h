@@ -35,7 +35,7 @@ struct cfi_section {
     /* Copies bytes that may be unmapped at any time; false if they are gone. NULL: use direct
      * loads. */
     bool (*copy)(void *ret_bytes, uintptr_t address, size_t n_bytes);
-    bool *ret_is_gone; /* set when `copy` failed: the result says nothing about the module */
+    bool *ret_is_unmapped; /* set when `copy` failed: the result says nothing about the module */
 };
 
 struct cfi_scratch {

@@ -51,8 +51,8 @@ static bool read_word(const struct cfi_section *section, uintptr_t address, uint
     }
     if (section->copy(ret_word, address, sizeof(*ret_word)))
         return true;
-    if (section->ret_is_gone != NULL)
-        *section->ret_is_gone = true;
+    if (section->ret_is_unmapped != NULL)
+        *section->ret_is_unmapped = true;
     return false;
 }
 

@@ -89,7 +89,7 @@ static bool find_section(const struct module *module, uint32_t epoch, bool is_tr
         return true;
     scratch->section_module = 0;
     atomic_signal_fence(memory_order_seq_cst);
-    section->ret_is_gone = &scratch->is_gone;
+    section->ret_is_unmapped = &scratch->is_unmapped;
     section->hdr = (uintptr_t)module->eh_frame_hdr;
     section->n_entries = module->n_entries;
     scratch->section_epoch = epoch;
@@ -199,7 +199,7 @@ enum cfi_result unwind_cfi_find_row(uintptr_t address, uint32_t epoch, bool is_t
     enum cfi_result result;
 
     *ret_module = 0;
-    scratch->is_gone = false;
+    scratch->is_unmapped = false;
     if (!modules_find(address, &module))
         return find_by_code(address, is_trusted, scratch) ? CFI_FOUND : CFI_NO_ENTRY;
     *ret_module = module.id;
@@ -246,7 +246,7 @@ struct unwind_rule unwind_cfi_make_rule_slow(uintptr_t address, uint32_t epoch, 
     else
         rule = (struct unwind_rule){.module = module, .kind = UNWIND_RULE_GUESS};
     /* addresses outside of modules are cached as code to guess in */
-    if (!scratch->is_gone && (module != 0 || rule.kind == UNWIND_RULE_GUESS))
+    if (!scratch->is_unmapped && (module != 0 || rule.kind == UNWIND_RULE_GUESS))
         unwind_cache_put(address, epoch, &rule);
     return rule;
 }

@@ -23,7 +23,7 @@ struct unwind_cfi_scratch {
     uint32_t section_module; /* whose section it is, 0: none yet */
     uint32_t section_epoch;
     struct cfi_section section;
-    bool is_gone; /* CFI was not copied: module being unmapped, or refused by the kernel */
+    bool is_unmapped; /* CFI was not copied: module being unmapped, or refused by the kernel */
 };
 
 /*

@@ -34,7 +34,7 @@ static void visit_head(struct incremental_import *incremental, struct statistics
     state_check(io, incremental->limits.pairs <= UINT32_MAX, "its limits");
     state_u32(io, &room->n_processes);
     state_u32(io, &room->n_threads);
-    state_u32(io, &room->n_nodes);
+    state_u32(io, &room->n_backtraces);
     state_u32(io, &room->n_pools);
     state_u32(io, &n_beginnings);
     incremental->n_beginnings = n_beginnings;
@@ -62,7 +62,7 @@ static void visit_pasts(struct incremental_import *incremental, struct checkpoin
         state_bool(io, &pasts[i].has_time_shift);
         state_u32(io, &pasts[i].time_shift);
         state_check(io, pasts[i].time_shift <= COLUMNS_MAX_TIME_SHIFT, "the clock");
-        state_u32(io, &pasts[i].first_generation);
+        state_u32(io, &pasts[i].first_rotated_number);
         state_u64(io, &pasts[i].n_losses);
         state_u64(io, &pasts[i].lost_bytes);
         clock_past_visit(&pasts[i].clock, io);
@@ -95,7 +95,7 @@ static void visit_rest(struct incremental_import *incremental, struct checkpoint
                                          .n_pools = definitions->n_pools,
                                          .n_groups = definitions->n_groups,
                                          .room = {.n_threads = room->n_threads,
-                                                  .n_backtraces = room->n_nodes,
+                                                  .n_backtraces = room->n_backtraces,
                                                   .n_pools = room->n_pools}};
 
     visit_places(incremental, io);
@@ -121,7 +121,7 @@ int incremental_import_save(struct incremental_import *incremental, const struct
         return error_set(err, ERROR_FORMAT, "nothing is kept of the recording that could be saved");
     code = incremental_import_take_pasts(incremental, err);
     if (code == 0)
-        code = checkpoint_io_save(sink, &incremental->memo, &io, err);
+        code = checkpoint_io_save(sink, &incremental->cache, &io, err);
     if (code == 0) {
         room = *statistics_room(incremental->import.statistics);
         visit_head(incremental, &room, io);
@@ -149,8 +149,8 @@ static int check_logs(const struct incremental_import *incremental, struct error
     }
     return n_missing ? error_set(
                err, ERROR_NOT_FOUND,
-               "%zu of the %zu logs of this run are missing or cannot be read, of images after an exec or of"
-               " children: its state is of all of them, so put them back beside '%s'",
+               "%zu of the %zu logs of this run (exec successors and children) are missing or "
+               "cannot be read: the checkpoint covers all of them, so put them back beside '%s'",
                n_missing, incremental->n_pasts, incremental->options->logs[0])
                      : 0;
 }
@@ -171,7 +171,7 @@ static int load_head(struct incremental_import *incremental, struct statistics_r
     const struct definitions *definitions = log_set_definitions(incremental->import.logs);
     state_check(io,
                 room->n_threads / 4 <= definitions->n_threads + UINT16_MAX
-                    && room->n_nodes / 4 <= definitions->n_backtraces + UINT16_MAX
+                    && room->n_backtraces / 4 <= definitions->n_backtraces + UINT16_MAX
                     && room->n_processes / 4 <= definitions->n_processes + UINT16_MAX
                     && room->n_pools / 4 <= definitions->n_pools + UINT16_MAX,
                 "it needs more room than the log has names");

@@ -21,8 +21,8 @@ static void reserve(const struct checkpoint_writer *follower, struct state_write
 {
     uint64_t n_bytes = follower->state_bytes;
 
-    if (n_bytes < log_rotation_bytes() / LOG_ROTATION_GENERATIONS)
-        n_bytes = log_rotation_bytes() / LOG_ROTATION_GENERATIONS;
+    if (n_bytes < log_rotation_bytes() / LOG_ROTATION_FILES)
+        n_bytes = log_rotation_bytes() / LOG_ROTATION_FILES;
     if (!*writer && state_writer_open(follower->log_path, writer, NULL) != 0)
         *writer = NULL;
     if (*writer && !state_writer_reserve(*writer, n_bytes + n_bytes / 2))
@@ -75,7 +75,7 @@ static bool must_hurry(struct checkpoint_writer *follower, uint64_t n_bytes)
 {
     uint64_t now_ns = monotonic_now_ns();
 
-    if (n_bytes <= log_rotation_bytes() / LOG_ROTATION_GENERATIONS || now_ns < follower->hurry_ns
+    if (n_bytes <= log_rotation_bytes() / LOG_ROTATION_FILES || now_ns < follower->hurry_ns
         || (n_bytes < due_bytes(follower) && !has_little_room(follower)))
         return false;
     follower->hurry_ns = now_ns + follower->hurry_pause_ns;
@@ -109,7 +109,7 @@ bool checkpoint_writer_is_due(struct checkpoint_writer *follower)
 static size_t first_with_events(const struct incremental_import *incremental,
                                 const struct log_input *input)
 {
-    size_t first = input->n_generations + 1;
+    size_t first = input->n_rotated_logs + 1;
 
     for (size_t i = 0; i < input->segments.n; i++) {
         const struct log_segment_ref *ref = &input->segments.refs[i];
@@ -157,11 +157,12 @@ static void note_done(struct incremental_import *incremental)
 
     for (size_t i = 0; i < logs->n_inputs; i++) {
         const struct log_input *input = logs->inputs[i];
-        size_t end = input->n_generations + 1 - (input->is_growing && input->n_generations);
+        size_t end = input->n_rotated_logs + 1 - (input->is_growing && input->n_rotated_logs);
         size_t first = first_with_events(incremental, input);
         first = first_with_samples(incremental, i, first < end ? first : end);
         if (first > 1)
-            incremental_import_note_gone(incremental, i, input->files[first - 1]->generation + 1);
+            incremental_import_note_removed(incremental, i,
+                                            input->files[first - 1]->rotated_number + 1);
     }
 }
 
@@ -173,8 +174,9 @@ static bool remove_done(const struct incremental_import *incremental)
 
     for (size_t i = 0; i < logs->n_inputs; i++) {
         const struct log_input *input = logs->inputs[i];
-        uint32_t first = incremental_import_first_generation(incremental, i);
-        for (size_t k = 1; k <= input->n_generations && input->files[k]->generation < first; k++)
+        uint32_t first = incremental_import_first_rotated_number(incremental, i);
+        for (size_t k = 1; k <= input->n_rotated_logs && input->files[k]->rotated_number < first;
+             k++)
             is_any |= unlink(input->files[k]->path) == 0;
     }
     return is_any;

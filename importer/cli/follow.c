@@ -66,7 +66,7 @@ static void await_log(const char *path, const volatile sig_atomic_t *interrupted
     while (!*interrupted && monotonic_now_ns() < until_ns && may_become_log(path, &is_missing)
            && !has_begun(path)) {
         if (is_missing && !has_said)
-            (void)fprintf(stderr, "mtrace-import: waiting for '%s', which is not there yet\n",
+            (void)fprintf(stderr, "mtrace-import: waiting for '%s', which does not exist yet\n",
                           path);
         has_said |= is_missing;
         take_a_nap();
@@ -113,8 +113,8 @@ static void report_lost_writer(const struct import_result *result, bool *has_sai
     if (result->has_lost_writer && !*has_said)
         (void)fprintf(
             stderr,
-            "mtrace-import: the process that writes the database was killed, perhaps for want of memory; "
-            "it is written without one, and the log read again\n");
+            "mtrace-import: the process that writes the database was killed, perhaps for lack of "
+            "memory; it is written without a second process, and the log is read again\n");
     *has_said |= result->has_lost_writer;
 }
 

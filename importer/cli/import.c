@@ -170,7 +170,7 @@ static int pass_1(struct import *import, struct error *err)
     if (code == 0)
         statistics_leave_out(import->statistics, import->options->left_out);
     if (code == 0 && import->options->is_aggregate)
-        statistics_keep_left(import->statistics);
+        statistics_keep_leaked(import->statistics);
     if (code == 0)
         code = statistics_finish(import->statistics, err);
     if (code == 0 && import->kept)
@@ -398,7 +398,7 @@ static int write_log_meta(sqlite3 *db, const struct import *import,
     if (code == 0)
         code = database_insert(insert, err, "tu", "segments",
                                log_set_n_segments(import->logs)
-                                   + (import->stream ? import->stream->n_gone : 0));
+                                   + (import->stream ? import->stream->n_forgotten : 0));
     if (code == 0)
         code = database_insert(insert, err, "tu", "log.lost_bytes", result->damage.lost_bytes);
     if (code == 0)

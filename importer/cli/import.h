@@ -106,7 +106,7 @@ struct import {
     struct sample_place *samples; /* by process - 1 */
 };
 
-/* Reads the events up to `mark` (event_stream_resume) into import->facts. */
+/* Reads the events up to `mark` (event_stream_resume) into import->statistics. */
 int import_read(struct import *import, uint64_t mark, struct error *err);
 
 /* Time of the first marker of this name in the set. process 0: of any. The set must be cut
@@ -114,7 +114,7 @@ int import_read(struct import *import, uint64_t mark, struct error *err);
 int import_find_marker(struct import *import, const char *name, uint32_t process,
                        bool *ret_is_found, uint64_t *ret_ns, struct error *err);
 
-/* Reads the remaining events and writes the database. The facts cannot be used afterwards. */
+/* Reads the remaining events and writes the database. The statistics cannot be used afterwards. */
 int import_write(struct import *import, struct import_result *result, struct error *err);
 
 #endif

@@ -283,7 +283,7 @@ static void warn(const struct import_result *result)
     if (result->n_nameless > 0)
         fprintf(stderr,
                 "mtrace-import: note: the code of '%s'%s has no names, because the file is not "
-                "here; 'mtrace-query summary' shows a cure\n",
+                "here; 'mtrace-query summary' shows what to do\n",
                 result->nameless_path, result->n_nameless > 1 ? " and other modules" : "");
     if (result->foreign_malloc)
         fprintf(stderr, "mtrace-import: warning: the program brought its own malloc, so that "
@@ -369,7 +369,7 @@ static int import(struct arguments *arguments, struct progress *progress, struct
 
     if (code == 0 && arguments->follow
         && (arguments->import.until_ns || arguments->import.until_marker))
-        code = error_set(err, ERROR_USAGE, "--follow has no end, so --until does not go with it");
+        code = error_set(err, ERROR_USAGE, "--follow cannot be used with --until");
 
     may_end_at_once = !arguments->follow; /* --follow still has a round to do */
     if (code == 0 && arguments->follow)

@@ -12,7 +12,7 @@
 enum {
     MIN_PROCESSES = 64, /* least spare capacity */
     MIN_THREADS = 256,
-    MIN_NODES = 1 << 16,
+    MIN_BACKTRACES = 1 << 16,
     MIN_POOLS = 64,
     MOST_WARY_STEPS = 4,
 };
@@ -77,7 +77,7 @@ void incremental_import_close(struct incremental_import *incremental)
     log_set_close(incremental->import.logs);
     database_blank_done(&incremental->whole);
     database_blank_done(&incremental->small);
-    state_memo_done(&incremental->memo);
+    chunk_cache_done(&incremental->cache);
     free(incremental);
 }
 
@@ -96,29 +96,29 @@ uint64_t incremental_import_sample_ns(const struct incremental_import *increment
     return incremental->import.samples[input].last_ns;
 }
 
-uint32_t incremental_import_first_generation(const struct incremental_import *incremental,
-                                             size_t input)
+uint32_t incremental_import_first_rotated_number(const struct incremental_import *incremental,
+                                                 size_t input)
 {
-    return input < incremental->n_pasts ? incremental->pasts[input].first_generation : 0;
+    return input < incremental->n_pasts ? incremental->pasts[input].first_rotated_number : 0;
 }
 
-void incremental_import_note_gone(struct incremental_import *incremental, size_t input_index,
-                                  uint32_t first)
+void incremental_import_note_removed(struct incremental_import *incremental, size_t input_index,
+                                     uint32_t first)
 {
     const struct log_input *input = incremental->import.logs->inputs[input_index];
     struct log_set_past *past = &incremental->pasts[input_index];
 
-    if (input_index >= incremental->n_pasts || first <= past->first_generation)
+    if (input_index >= incremental->n_pasts || first <= past->first_rotated_number)
         return;
-    past->n_losses += log_input_n_missing(input, past->first_generation, first);
-    for (size_t i = 1; i <= input->n_generations; i++) {
+    past->n_losses += log_input_n_missing(input, past->first_rotated_number, first);
+    for (size_t i = 1; i <= input->n_rotated_logs; i++) {
         const struct log_file_reader *file = input->files[i];
-        if (file->generation < past->first_generation || file->generation >= first)
+        if (file->rotated_number < past->first_rotated_number || file->rotated_number >= first)
             continue;
         past->n_losses += file->n_losses;
         past->lost_bytes += file->lost_bytes;
     }
-    past->first_generation = first;
+    past->first_rotated_number = first;
 }
 
 const struct log_set *incremental_import_logs(const struct incremental_import *incremental)
@@ -168,7 +168,7 @@ int incremental_import_open_logs(struct incremental_import *incremental, struct 
 
     /* while everything is listed: what a cut or log_set_skip_done omits is not removed */
     if (code == 0 && incremental->is_sole
-        && log_set_forget_gone(incremental->import.logs, &incremental->stream) != 0)
+        && log_set_forget_removed(incremental->import.logs, &incremental->stream) != 0)
         code = error_set(err, ERROR_NOMEM, "out of memory");
     return code;
 }
@@ -275,11 +275,11 @@ int incremental_import_make_statistics(struct incremental_import *incremental,
 {
     struct import *import = &incremental->import;
     const struct definitions *definitions = log_set_definitions(import->logs);
-    struct statistics_room room = {.n_processes =
-                                       with_room(definitions->n_processes, MIN_PROCESSES),
-                                   .n_threads = with_room(definitions->n_threads, MIN_THREADS),
-                                   .n_nodes = with_room(definitions->n_backtraces, MIN_NODES),
-                                   .n_pools = with_room(definitions->n_pools, MIN_POOLS)};
+    struct statistics_room room = {
+        .n_processes = with_room(definitions->n_processes, MIN_PROCESSES),
+        .n_threads = with_room(definitions->n_threads, MIN_THREADS),
+        .n_backtraces = with_room(definitions->n_backtraces, MIN_BACKTRACES),
+        .n_pools = with_room(definitions->n_pools, MIN_POOLS)};
     int code = import->kept ? 0 : row_spool_new(incremental->options->target, &import->kept, err);
 
     if (code)
@@ -287,7 +287,7 @@ int incremental_import_make_statistics(struct incremental_import *incremental,
     row_spool_bound(import->kept, incremental->limits.rows);
     at_least(&room.n_processes, least->n_processes);
     at_least(&room.n_threads, least->n_threads);
-    at_least(&room.n_nodes, least->n_nodes);
+    at_least(&room.n_backtraces, least->n_backtraces);
     at_least(&room.n_pools, least->n_pools);
     struct row_sink sink = row_spool_sink(import->kept);
     code = statistics_new(definitions, &room, &sink, incremental->options->target,
@@ -419,9 +419,9 @@ static bool are_clocks_kept(const struct incremental_import *incremental)
 
 int incremental_import_fail_sole(const struct incremental_import *incremental, struct error *err)
 {
-    return error_set(
-        err, ERROR_FORMAT, "the recording is not the continuation of its state any more: %s",
-        incremental->why ? incremental->why : "a part of it is missing, or was added late");
+    return error_set(err, ERROR_FORMAT, "the recording does not continue its checkpoint: %s",
+                     incremental->why ? incremental->why
+                                      : "a part of it is missing, or was added late");
 }
 
 /* Keeps the first reason. */
@@ -439,7 +439,7 @@ static bool can_continue(const struct incremental_import *incremental)
                                incremental->is_sole);
 }
 
-/* From here on the facts refer to the current definitions, with larger capacity if needed; the
+/* From here on the statistics refer to the current definitions, with larger capacity if needed; the
  * previous definitions are freed. */
 static int continue_statistics(struct incremental_import *incremental, bool *ret_is_other,
                                struct error *err)
@@ -461,14 +461,14 @@ int incremental_import_go_on(struct incremental_import *incremental, bool *ret_i
     int code = take_definitions(incremental, ret_is_other, err);
 
     incremental->stream.is_sole = incremental->is_sole;
-    note_other(incremental, *ret_is_other, "what it defines is not what it was");
+    note_other(incremental, *ret_is_other, "its definitions have changed");
     if (code == 0 && !*ret_is_other)
         *ret_is_other = !are_clocks_kept(incremental);
     note_other(incremental, *ret_is_other, "a reading of the clocks came late");
     if (code == 0 && !*ret_is_other)
         code = continue_statistics(incremental, ret_is_other, err);
     note_other(incremental, *ret_is_other,
-               "its processes are not what they were, or there is no room for more");
+               "its processes have changed, or there is no room for more");
     if (code == 0 && !*ret_is_other)
         code = find_late_sample(incremental, ret_is_other, err);
     note_other(incremental, *ret_is_other, "a sample of its memory came late");

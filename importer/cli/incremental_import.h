@@ -129,10 +129,10 @@ bool incremental_import_is_done(const struct incremental_import *incremental, ui
 
 /* Notes that all rotated logs before `first` of this log are done and will be removed, and what was
  * lost in them. */
-void incremental_import_note_gone(struct incremental_import *incremental, size_t input,
-                                  uint32_t first);
-uint32_t incremental_import_first_generation(const struct incremental_import *incremental,
-                                             size_t input);
+void incremental_import_note_removed(struct incremental_import *incremental, size_t input,
+                                     uint32_t first);
+uint32_t incremental_import_first_rotated_number(const struct incremental_import *incremental,
+                                                 size_t input);
 
 /* Time up to which memory samples of this log were imported; CLOCK_MONOTONIC. */
 uint64_t incremental_import_sample_ns(const struct incremental_import *incremental, size_t input);
@@ -160,10 +160,10 @@ struct kept_clock {
 
 struct incremental_import {
     const struct import_options *options;
-    struct import import; /* facts NULL: nothing was imported */
+    struct import import; /* statistics NULL: nothing was imported */
     struct stream_state stream;
     struct stable_ids stable_ids;
-    struct state_memo memo; /* of the last saved state */
+    struct chunk_cache cache; /* of the last saved state */
     size_t samples_capacity;
     struct kept_clock *clocks; /* by process - 1 */
     size_t n_clocks, clocks_capacity;
@@ -193,12 +193,12 @@ void incremental_import_forget(struct incremental_import *incremental);
 
 int incremental_import_open_logs(struct incremental_import *incremental, struct error *err);
 
-/* Creates facts with capacity for the open log and more, and at least for `least`. */
+/* Creates statistics with capacity for the open log and more, and at least for `least`. */
 int incremental_import_make_statistics(struct incremental_import *incremental,
                                        const struct statistics_room *least, struct error *err);
 
-/* Moves the facts to ones with capacity for the threads, stacks and groups that the open log has
- * now. */
+/* Moves the statistics to new ones with capacity for the threads, stacks and groups that the open
+ * log has now. */
 int incremental_import_make_room(struct incremental_import *incremental, struct error *err);
 
 /* Allocates the sample positions of each log. */

@@ -4,7 +4,7 @@
 #include "importer/cli/import.h"
 #include "importer/cli/incremental_import.h"
 #include "importer/log/checkpoint_file.h"
-#include "importer/log/log_family.h"
+#include "importer/log/process_logs.h"
 #include "importer/read/log_set.h"
 #include "lib/logfile/log_rotation.h"
 
@@ -30,10 +30,10 @@ static bool is_due(const struct import_options *options)
 
 static bool has_later_logs(const char *path)
 {
-    struct log_family family;
-    bool has_any = log_family_find(path, &family) != 0 || family.n > 0;
+    struct process_logs logs;
+    bool has_any = process_logs_find(path, &logs) != 0 || logs.n > 0;
 
-    log_family_done(&family);
+    process_logs_done(&logs);
     return has_any;
 }
 
@@ -45,13 +45,13 @@ static int check_options(const struct import_options *options, struct error *err
     if (options->until_ns || options->until_marker)
         return error_set(
             err, ERROR_USAGE,
-            "'%s' was recorded with --aggregate: what came before its end is in totals "
-            "alone, so --until does not go with it",
+            "'%s' was recorded with --aggregate: it has only totals of the whole run, so --until "
+            "cannot be used",
             options->logs[0]);
     if (options->only && has_later_logs(options->logs[0]))
         return error_set(err, ERROR_USAGE,
-                         "'%s' was recorded with --aggregate: its totals are those of all its "
-                         "processes, so --only does not go with it",
+                         "'%s' was recorded with --aggregate: its totals cover all its processes, "
+                         "so --only cannot be used",
                          options->logs[0]);
     return 0;
 }
@@ -63,20 +63,19 @@ static int check_first(const struct import_options *options, struct error *err)
 
     for (size_t i = 0; code == 0 && i < options->n_logs; i++) {
         const char *path = options->logs[i];
-        size_t n_first = log_family_first_bytes(path);
+        size_t n_first = process_logs_first_bytes(path);
         char *first = strndup(path, n_first);
         bool is_bounded = false;
         struct state_reader *reader = NULL;
         if (!first)
             return error_set(err, ERROR_NOMEM, "out of memory");
         code = checkpoint_file_is_bounded(path, &is_bounded, err);
-        if (code == 0 && is_bounded && n_first < log_family_packed_bytes(path)
+        if (code == 0 && is_bounded && n_first < process_logs_packed_bytes(path)
             && (state_reader_open(first, &reader, NULL) != 0 || reader))
-            code =
-                error_set(err, ERROR_USAGE,
-                          "'%s' was recorded with --aggregate: its totals are with those of '%s'; "
-                          "import that",
-                          path, first);
+            code = error_set(err, ERROR_USAGE,
+                             "'%s' was recorded with --aggregate: its totals are included in those "
+                             "of '%s'; import that",
+                             path, first);
         state_reader_close(reader);
         free(first);
     }
@@ -86,14 +85,14 @@ static int check_first(const struct import_options *options, struct error *err)
 /* Without the checkpoint only a part of the run is left, which must not pass for all of it. */
 static void name_state(const char *path, struct error *err)
 {
-    char *state = log_family_state_path(path);
+    char *state = process_logs_checkpoint_path(path);
     struct error said = *err;
 
     if (state)
         error_set(
             err, ERROR_FORMAT,
-            "'%s', which has what this log of --aggregate counted, cannot be read: %s; with that file renamed to "
-            "'%s" LOG_ROTATION_FALLBACK "' what came after it is imported alone",
+            "the checkpoint '%s' of this log (--aggregate) cannot be read: %s; if it is renamed "
+            "to '%s" LOG_ROTATION_FALLBACK "', only later events are imported",
             state, said.text, state);
     free(state);
 }
@@ -143,7 +142,7 @@ static int open_whole(const struct import_options *options, struct progress *pro
     return is_current ? code : 0;
 }
 
-/* A normal ring has more files than the default limit of descriptors (MOST_OPEN_GENERATIONS). */
+/* A normal ring has more files than the default limit of descriptors (MAX_OPEN_ROTATED_LOGS). */
 static void raise_descriptors(void)
 {
     struct rlimit limit;
@@ -184,8 +183,8 @@ int ring_import_check_follow(const struct import_options *options, struct error 
         code = checkpoint_file_is_bounded(options->logs[i], &is_bounded, err);
         if (code == 0 && is_bounded)
             code = error_set(err, ERROR_USAGE,
-                             "'%s' was recorded with --aggregate: its events go while it grows, so "
-                             "--follow does not go with it; import it again and again",
+                             "'%s' was recorded with --aggregate: its events are removed while it "
+                             "grows, so --follow cannot be used; import it repeatedly",
                              options->logs[i]);
     }
     return code;

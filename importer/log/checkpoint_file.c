@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/checkpoint_file.h"
 
-#include "importer/log/log_family.h"
+#include "importer/log/process_logs.h"
 #include "lib/base/file_io.h"
 #include "lib/logfile/log_rotation.h"
 #include "lib/logfile/pack.h"
@@ -178,7 +178,7 @@ static bool is_bounded(const char *log_path, uint64_t *ret_run_id)
 
 int checkpoint_file_is_bounded(const char *path, bool *ret, struct error *err)
 {
-    char *packed_path = log_family_packed_path(path);
+    char *packed_path = process_logs_packed_path(path);
     uint64_t run_id;
 
     if (!packed_path)
@@ -204,7 +204,7 @@ static int open_state(struct state_reader *reader, const char *log_path, bool *r
     if (fstat(reader->fd, &reader->status) != 0)
         return error_set_errno(err, errno, "cannot read '%s'", reader->name);
     if (!S_ISREG(reader->status.st_mode) || !read_header(reader->fd, &header))
-        return error_set(err, ERROR_FORMAT, "'%s' is not the state of a log", reader->name);
+        return error_set(err, ERROR_FORMAT, "'%s' is not a checkpoint of a log", reader->name);
     reader->run_id = header.run_id;
     *ret_is_there = header.run_id == run_id;
     return 0;
@@ -213,7 +213,7 @@ static int open_state(struct state_reader *reader, const char *log_path, bool *r
 int state_reader_open(const char *path, struct state_reader **ret, struct error *err)
 {
     struct state_reader *reader = calloc(1, sizeof(*reader));
-    char *packed_path = log_family_packed_path(path);
+    char *packed_path = process_logs_packed_path(path);
     bool is_there = false;
     int code;
 

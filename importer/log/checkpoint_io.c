@@ -12,7 +12,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-_Static_assert((int)STATE_PARTS <= (int)STATE_MEMO_PARTS, "a memo has all parts");
+_Static_assert((int)STATE_PARTS <= (int)CHUNK_CACHE_PARTS, "a memo has all parts");
 
 #define CHUNK_MAGIC 0x5453544du /* "MTST" */
 
@@ -31,7 +31,7 @@ struct checkpoint_io {
     int code;
     struct error *err;
     struct state_sink sink;
-    struct state_memo *memo; /* NULL when saving */
+    struct chunk_cache *cache; /* NULL when saving */
     struct state_source source;
     enum state_part part;
     size_t n_put; /* chunks of the part */
@@ -61,7 +61,7 @@ static int new (struct checkpoint_io **ret, struct error *err)
     return 0;
 }
 
-int checkpoint_io_save(const struct state_sink *sink, struct state_memo *memo,
+int checkpoint_io_save(const struct state_sink *sink, struct chunk_cache *cache,
                        struct checkpoint_io **ret, struct error *err)
 {
     int code = new (ret, err);
@@ -69,7 +69,7 @@ int checkpoint_io_save(const struct state_sink *sink, struct state_memo *memo,
     if (code)
         return code;
     (*ret)->sink = *sink;
-    (*ret)->memo = memo;
+    (*ret)->cache = cache;
     (*ret)->compressor = ZSTD_createCCtx();
     if (!(*ret)->compressor)
         state_no_memory(*ret);
@@ -131,7 +131,7 @@ void state_refuse(struct checkpoint_io *io, enum error_code code, const char *fo
 void state_check(struct checkpoint_io *io, bool makes_sense, const char *what)
 {
     if (!makes_sense)
-        state_refuse(io, ERROR_FORMAT, "the state of the recording is damaged (%s)", what);
+        state_refuse(io, ERROR_FORMAT, "the checkpoint of the recording is damaged (%s)", what);
 }
 
 void state_check_bool(struct checkpoint_io *io, const bool *value)
@@ -179,12 +179,12 @@ static void put_chunk(struct checkpoint_io *io)
 {
     size_t n = 0;
     const uint8_t *known =
-        io->memo ? state_memo_find(io->memo, io->part, io->n_put, io->raw, io->n_raw, &n) : NULL;
+        io->cache ? chunk_cache_find(io->cache, io->part, io->n_put, io->raw, io->n_raw, &n) : NULL;
 
     if (!known) {
         n = pack(io);
-        if (io->memo && n)
-            state_memo_put(io->memo, io->part, io->n_put, io->chunk, n);
+        if (io->cache && n)
+            chunk_cache_put(io->cache, io->part, io->n_put, io->chunk, n);
     }
     if (io->code == 0)
         io->code = io->sink.put(io->sink.context, known ? known : io->chunk, n, io->err);
@@ -239,7 +239,7 @@ static void load_chunk(struct checkpoint_io *io)
     if (io->code == 0 && head.part == io->part && head.version != io->version)
         state_refuse(
             io, ERROR_VERSION,
-            "the state of the recording was written by another mtrace (part %u has version "
+            "the checkpoint of the recording was written by another mtrace (part %u has version "
             "%u, not %u)",
             head.part, head.version, io->version);
     state_check(io, head.part == io->part && io->n_raw > 0,
@@ -252,8 +252,8 @@ void state_part(struct checkpoint_io *io, enum state_part part, unsigned version
         state_check(io, io->at == io->n_raw, "a part is longer than what it holds");
     else if (io->code == 0 && io->n_raw)
         put_chunk(io);
-    if (io->memo && io->code == 0)
-        state_memo_cut(io->memo, io->part, io->n_put);
+    if (io->cache && io->code == 0)
+        chunk_cache_cut(io->cache, io->part, io->n_put);
     io->n_put = 0;
     io->part = part;
     io->version = version;
@@ -347,7 +347,8 @@ static void same_size(struct checkpoint_io *io, size_t n_bytes)
     state_u32(io, &size);
     if (io->code == 0 && size != n_bytes)
         state_refuse(io, ERROR_VERSION,
-                     "the state of the recording was written by another mtrace (%u bytes, not %zu)",
+                     "the checkpoint of the recording was written by another mtrace (%u bytes, "
+                     "not %zu)",
                      size, n_bytes);
 }
 

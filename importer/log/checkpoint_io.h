@@ -20,7 +20,7 @@
 #ifndef MTRACE_IMPORTER_CHECKPOINT_IO_H
 #define MTRACE_IMPORTER_CHECKPOINT_IO_H
 
-#include "importer/log/state_memo.h"
+#include "importer/log/chunk_cache.h"
 #include "importer/log/text_arena.h"
 #include "lib/abi/attr.h"
 #include "lib/base/error.h"
@@ -42,7 +42,7 @@ enum state_part {
     STATE_HEAD,
     STATE_STREAM,
     STATE_NUMBERS,
-    STATE_FACTS,
+    STATE_STATISTICS,
     STATE_PAIRING,
     STATE_TOTALS,
     STATE_GROUPS,
@@ -78,9 +78,9 @@ struct state_source {
 
 struct checkpoint_io;
 
-/* Copy the sink or source. The arena receives the strings. memo (may be NULL) caches the chunks of the
- * last save and must live longer. Close with checkpoint_io_close. */
-int checkpoint_io_save(const struct state_sink *sink, struct state_memo *memo,
+/* Copy the sink or source. The arena receives the strings. cache (may be NULL) keeps the chunks of
+ * the last save and must live longer. Close with checkpoint_io_close. */
+int checkpoint_io_save(const struct state_sink *sink, struct chunk_cache *cache,
                        struct checkpoint_io **ret, struct error *err);
 int checkpoint_io_load(const struct state_source *source, struct text_arena *arena,
                        struct checkpoint_io **ret, struct error *err);
@@ -113,7 +113,8 @@ void state_bool(struct checkpoint_io *io, bool *value);
 /* At most `most`; 0 after a failure. */
 void state_count(struct checkpoint_io *io, size_t *n, size_t most);
 
-/* Copies a struct: STATE_IMAGE(io, &one). Another size is ERROR_VERSION. Pointers in it are invalid. */
+/* Copies a struct: STATE_IMAGE(io, &one). Another size is ERROR_VERSION. Pointers in it are
+ * invalid. */
 void state_image(struct checkpoint_io *io, void *object, size_t n_bytes);
 #define STATE_IMAGE(io, object) state_image(io, object, sizeof *(object))
 

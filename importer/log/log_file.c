@@ -139,7 +139,7 @@ static int refuse(const char *path, const char *bytes, size_t n, struct error *e
                          path);
     if (begins_with(bytes, n, "\x28\xb5\x2f\xfd", 4) || begins_with(bytes, n, "\x1f\x8b", 2))
         return error_set(err, ERROR_FORMAT,
-                         "'%s' is compressed from outside, not a log; decompress it first", path);
+                         "'%s' is a compressed file, not a log; decompress it first", path);
     if (begins_with(bytes, n,
                     "\x7f"
                     "ELF",
@@ -203,7 +203,7 @@ static int read_header(struct log_file_reader *file, struct error *err)
     if (!begins_with(file->header.magic, n, LOG_MAGIC, sizeof(file->header.magic)))
         return refuse(file->path, file->header.magic, n < SNIFF_BYTES ? n : SNIFF_BYTES, err);
     if (n < sizeof(file->header))
-        return error_set_offset(err, ERROR_FORMAT, (int64_t)n, "'%s' is cut inside its header",
+        return error_set_offset(err, ERROR_FORMAT, (int64_t)n, "'%s' ends inside its header",
                                 file->path);
     return check_header(file, err);
 }
@@ -343,12 +343,12 @@ static bool is_there(const struct log_file_reader *file)
 
 bool log_file_is_live(const struct log_file_reader *file)
 {
-    return is_there(file) && look(file, writer_liveness_look_at_writer) != WRITER_LIVENESS_DEAD;
+    return is_there(file) && look(file, writer_liveness_of_writer) != WRITER_LIVENESS_DEAD;
 }
 
 bool log_file_may_be_recorded(const struct log_file_reader *file)
 {
-    return is_there(file) && look(file, writer_liveness_look_at_recorder) != WRITER_LIVENESS_DEAD;
+    return is_there(file) && look(file, writer_liveness_of_recorder) != WRITER_LIVENESS_DEAD;
 }
 
 bool log_file_is_locked(const struct log_file_reader *file)

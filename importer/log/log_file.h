@@ -96,7 +96,7 @@ struct log_file_reader {
     uint64_t scanned_bytes;        /* packed: end of the listed frames */
     struct log_file header;        /* the trailer, if there is one */
     bool has_trailer;              /* the file is complete */
-    uint32_t generation;           /* number of a rotated log; 0: it is not one */
+    uint32_t rotated_number;       /* number of a rotated log; 0: it is not one */
     uint64_t n_losses, lost_bytes; /* of a rotated log: unreadable places and bytes */
     uint64_t *samples;             /* offsets of LOG_FRAME_SAMPLES frames */
     size_t n_samples, samples_capacity;
@@ -138,8 +138,8 @@ int log_file_read_samples(struct log_file_reader *file, uint64_t offset, struct 
 /* True if the process that writes this raw log is alive, or if that cannot be determined. */
 bool log_file_is_live(const struct log_file_reader *file);
 
-/* True if a recorder in our PID namespace maps this raw log, or if that is unknown. For other namespaces
- * use log_file_is_locked. */
+/* True if a recorder in our PID namespace maps this raw log, or if that is unknown. For other
+ * namespaces use log_file_is_locked. */
 bool log_file_may_be_recorded(const struct log_file_reader *file);
 
 /* True if a writer holds the lock of this packed file (packed_log.h, remote/receiver/store.h). */

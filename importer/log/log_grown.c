@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Part of log_input: rotated logs, and segments of a pool that change while the log is read. */
-#include "importer/log/log_family.h"
 #include "importer/log/log_input.h"
+#include "importer/log/process_logs.h"
 #include "lib/base/dynamic_array.h"
 #include "lib/logfile/log_rotation.h"
 
@@ -13,7 +13,7 @@
 /* ---- rotated logs ---- */
 
 enum {
-    MOST_OPEN_GENERATIONS = 256, /* a normal ring has half as many */
+    MAX_OPEN_ROTATED_LOGS = 256, /* a normal ring has half as many */
     OPEN_SHARE = 64,             /* share of the descriptors, since there may be many logs */
 };
 
@@ -44,8 +44,8 @@ int log_grown_open_rotated(struct log_input *input, uint32_t number, struct text
         return 0;
     }
     *ret_is_ours = true;
-    file->generation = number;
-    input->last_generation = number; /* a file without a header may grow later */
+    file->rotated_number = number;
+    input->last_rotated_number = number; /* a file without a header may grow later */
     return log_input_add_file(input, file) == 0 ? 0 : out_of_memory(err);
 }
 
@@ -53,7 +53,7 @@ void log_grown_rest_rotated(const struct log_input *input, size_t index)
 {
     struct rlimit limit = {0};
 
-    if (index > MOST_OPEN_GENERATIONS || getrlimit(RLIMIT_NOFILE, &limit) != 0
+    if (index > MAX_OPEN_ROTATED_LOGS || getrlimit(RLIMIT_NOFILE, &limit) != 0
         || index > limit.rlim_cur / OPEN_SHARE)
         log_file_rest(input->files[index]);
 }
@@ -187,9 +187,9 @@ static int open_packed(struct log_input *input, struct error *err)
     char *name;
     int r;
 
-    if (input->n_files > 1 || !log_family_is_live(input->files[0]->path))
+    if (input->n_files > 1 || !process_logs_is_live(input->files[0]->path))
         return 0;
-    name = log_family_packed_path(input->files[0]->path);
+    name = process_logs_packed_path(input->files[0]->path);
     if (!name)
         return out_of_memory(err);
     r = log_file_open(name, input->names.arena, &file, NULL);
@@ -211,7 +211,7 @@ static int open_begun(struct log_input *input, struct error *err)
         return out_of_memory(err);
     for (size_t i = 0; r == 0 && i < ring.n; i++) {
         bool is_ours = false;
-        if (ring.numbers[i] > input->last_generation)
+        if (ring.numbers[i] > input->last_rotated_number)
             r = log_grown_open_rotated(input, ring.numbers[i], input->names.arena, &is_ours, err);
         if (r == 0 && is_ours)
             log_grown_rest_rotated(input, input->n_files - 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_input.h"
 
-#include "importer/log/log_family.h"
+#include "importer/log/process_logs.h"
 #include "lib/base/dynamic_array.h"
 #include "lib/logfile/log_rotation.h"
 
@@ -23,9 +23,9 @@ static char *partner_path(const char *path)
 {
     char *partner;
 
-    if (log_family_is_live(path))
-        return log_family_packed_path(path);
-    return asprintf(&partner, "%s%s", path, LOG_FAMILY_POOL_SUFFIX) < 0 ? NULL : partner;
+    if (process_logs_is_live(path))
+        return process_logs_packed_path(path);
+    return asprintf(&partner, "%s%s", path, PROCESS_LOGS_POOL_SUFFIX) < 0 ? NULL : partner;
 }
 
 int log_input_add_file(struct log_input *input, struct log_file_reader *file)
@@ -114,7 +114,7 @@ static void merge_header(struct log_file *header, const struct log_file *other)
     }
     for (int i = 0; i < LOG_DROP_REASONS; i++)
         header->dropped[i] = later(header->dropped[i], other->dropped[i]);
-    header->n_generations = (uint32_t)later(header->n_generations, other->n_generations);
+    header->n_rotated_logs = (uint32_t)later(header->n_rotated_logs, other->n_rotated_logs);
     if (header->end_kind == LOG_END_UNKNOWN) {
         header->end_kind = other->end_kind;
         header->end_value = other->end_value;
@@ -172,8 +172,8 @@ static uint64_t n_losses(const struct log_damage_report *damage)
            + damage->count[LOG_DAMAGE_HEADER];
 }
 
-static int scan_generation(struct log_input *input, size_t index, struct log_scan *scan,
-                           struct error *err)
+static int scan_rotated_log(struct log_input *input, size_t index, struct log_scan *scan,
+                            struct error *err)
 {
     uint64_t n_before = n_losses(scan->damage);
     uint64_t bytes_before = scan->damage->lost_bytes;
@@ -187,8 +187,8 @@ static int scan_generation(struct log_input *input, size_t index, struct log_sca
 }
 
 /* Added after all other files; put_live_last moves the pool after them. */
-static int add_generations(struct log_input *input, struct log_scan *scan, struct text_arena *arena,
-                           struct error *err)
+static int add_rotated_logs(struct log_input *input, struct log_scan *scan,
+                            struct text_arena *arena, struct error *err)
 {
     struct log_rotation ring;
     int r = log_rotation_find(input->files[0]->path, &ring);
@@ -202,8 +202,8 @@ static int add_generations(struct log_input *input, struct log_scan *scan, struc
             r = error_set(err, ERROR_FORMAT, "'%s' has more than %d parts", input->files[0]->path,
                           UINT16_MAX);
         if (r == 0 && is_ours)
-            r = scan_generation(input, input->n_files - 1, scan, err);
-        input->n_generations += r == 0 && is_ours;
+            r = scan_rotated_log(input, input->n_files - 1, scan, err);
+        input->n_rotated_logs += r == 0 && is_ours;
     }
     log_rotation_done(&ring);
     return r;
@@ -214,9 +214,9 @@ static int fail_missing(const char *log_path, char *missing, struct error *err)
     int r =
         missing ? error_set(
             err, ERROR_FORMAT,
-            "'%s' is missing: '%s' was recorded with --aggregate, and its events are in "
-            "'%s.gN' and '%s.state' beside it; all of these must be in one folder; a state that "
-            "cannot be read is put aside as '%s.state" LOG_ROTATION_FALLBACK "'",
+            "'%s' is missing: '%s' was recorded with --aggregate, and its events are in '%s.gN' "
+            "and '%s.state' beside it; all of these must be in one folder; a checkpoint that "
+            "cannot be read can be renamed to '%s.state" LOG_ROTATION_FALLBACK "'",
             missing, log_path, log_path, log_path, log_path)
                 : out_of_memory(err);
 
@@ -235,7 +235,7 @@ static bool is_there(char *name)
 /* True also for an unreadable checkpoint that the user renamed: its loss is known. */
 static bool has_state_beside(const struct log_file_reader *log)
 {
-    char *state = log_family_state_path(log->path);
+    char *state = process_logs_checkpoint_path(log->path);
     char *fallback = NULL;
     bool has_fallback =
         state && asprintf(&fallback, "%s" LOG_ROTATION_FALLBACK, state) >= 0 && is_there(fallback);
@@ -249,25 +249,25 @@ static bool has_state_beside(const struct log_file_reader *log)
 static int check_moved(const struct log_input *input, bool has_pool, struct error *err)
 {
     const struct log_file_reader *log = input->files[0];
-    bool has_first = input->n_generations > 0 && input->files[1]->generation == 1;
-    bool had_none = log->header.n_generations == 0 && log->header.end_kind != LOG_END_UNKNOWN;
+    bool has_first = input->n_rotated_logs > 0 && input->files[1]->rotated_number == 1;
+    bool had_none = log->header.n_rotated_logs == 0 && log->header.end_kind != LOG_END_UNKNOWN;
 
     if (has_first || has_pool || had_none || has_state_beside(log))
         return 0;
     /* the first one is removed only after a checkpoint */
     return fail_missing(log->path,
-                        log->header.n_generations != 1 || input->n_generations > 0
-                            ? log_family_state_path(log->path)
+                        log->header.n_rotated_logs != 1 || input->n_rotated_logs > 0
+                            ? process_logs_checkpoint_path(log->path)
                             : log_rotation_name(log->path, 1),
                         err);
 }
 
-static uint32_t last_generation(const struct log_input *input)
+static uint32_t last_rotated_number(const struct log_input *input)
 {
-    uint32_t last = input->header.n_generations;
+    uint32_t last = input->header.n_rotated_logs;
 
-    if (input->n_generations && input->files[input->n_generations]->generation > last)
-        last = input->files[input->n_generations]->generation;
+    if (input->n_rotated_logs && input->files[input->n_rotated_logs]->rotated_number > last)
+        last = input->files[input->n_rotated_logs]->rotated_number;
     return last;
 }
 
@@ -276,8 +276,8 @@ uint64_t log_input_n_missing(const struct log_input *input, uint32_t first, uint
     uint32_t next = first ? first : 1;
     uint64_t n = 0;
 
-    for (size_t i = 1; i <= input->n_generations && next < end; i++) {
-        uint32_t number = input->files[i]->generation;
+    for (size_t i = 1; i <= input->n_rotated_logs && next < end; i++) {
+        uint32_t number = input->files[i]->rotated_number;
         if (number < next)
             continue;
         n += (number < end ? number : end) - next;
@@ -290,10 +290,10 @@ static uint32_t first_missing(const struct log_input *input, uint32_t first)
 {
     uint32_t next = first ? first : 1;
 
-    for (size_t i = 1; i <= input->n_generations; i++) {
-        if (input->files[i]->generation > next)
+    for (size_t i = 1; i <= input->n_rotated_logs; i++) {
+        if (input->files[i]->rotated_number > next)
             break;
-        if (input->files[i]->generation == next)
+        if (input->files[i]->rotated_number == next)
             next++;
     }
     return next;
@@ -315,34 +315,30 @@ static void add_losses(struct log_input *input, uint64_t n, uint64_t n_bytes, co
  * which ones is unknown. */
 static const char *describe_missing(struct log_input *input, uint64_t n, bool is_there)
 {
-    const char *status = is_there ? "has no header of it" : "is missing";
+    const char *status = is_there ? "has no header of this recording" : "is missing";
     char others[48] = "";
     char what[192];
 
     if (n > 1)
-        (void)snprintf(others, sizeof(others), ", and so %s %" PRIu64 " more",
-                       n == 2 ? "is" : "are", n - 1);
-    int length =
-        snprintf(what, sizeof(what),
-                 "this part of a log of --aggregate %s%s; events that %s alone had are lost",
-                 status, others, n > 1 ? "they" : "it");
+        (void)snprintf(others, sizeof(others), " (and %" PRIu64 " more)", n - 1);
+    int length = snprintf(what, sizeof(what),
+                          "this rotated log (--aggregate) %s%s; events that only %s had are lost",
+                          status, others, n > 1 ? "they" : "it");
     const char *copy = text_arena_copy(input->names.arena, what, (size_t)length);
 
-    return copy ? copy : "parts of a log of --aggregate are missing";
+    return copy ? copy : "rotated logs (--aggregate) are missing";
 }
 
-void log_input_check_generations(struct log_input *input, uint32_t first, uint64_t n_losses_before,
-                                 uint64_t lost_bytes, struct log_damage_report *damage)
+void log_input_check_rotated_logs(struct log_input *input, uint32_t first, uint64_t n_losses_before,
+                                  uint64_t lost_bytes, struct log_damage_report *damage)
 {
-    uint64_t n = log_input_n_missing(input, first, last_generation(input) + 1);
+    uint64_t n = log_input_n_missing(input, first, last_rotated_number(input) + 1);
     char *name = n ? log_rotation_name(log_input_path(input), first_missing(input, first)) : NULL;
     const char *path = name ? text_arena_copy(input->names.arena, name, strlen(name)) : NULL;
     const char *what = n ? describe_missing(input, n, name && access(name, F_OK) == 0) : NULL;
 
-    add_losses(
-        input, n_losses_before, lost_bytes, NULL,
-        "events were missing, or could not be read, in parts of the log that are gone by now",
-        damage);
+    add_losses(input, n_losses_before, lost_bytes, NULL,
+               "events were missing or unreadable in rotated logs that were removed later", damage);
     add_losses(input, n, 0, path, what, damage);
     free(name);
 }
@@ -433,7 +429,7 @@ static int scan_files(struct log_input *input, struct log_scan *scan, struct tex
     if (has_pool)
         r = scan_live(input, 1, scan, err);
     if (r == 0 && scan->is_ring)
-        r = add_generations(input, scan, arena, err);
+        r = add_rotated_logs(input, scan, arena, err);
     if (r == 0)
         r = header->form == LOG_FORM_RAW ? scan_live(input, 0, scan, err)
                                          : scan_file(input, 0, scan, err);
@@ -585,12 +581,12 @@ bool log_input_still_grows(const struct log_input *input)
 
 static bool is_asked(struct log_file_reader *file)
 {
-    struct log_question question;
+    struct log_request question;
     const size_t n_bytes = sizeof question;
     size_t n = 0;
 
     return file->header.form == LOG_FORM_RAW
-           && log_file_read_at(file, &question, n_bytes, LOG_QUESTION_OFFSET, &n, NULL) == 0
+           && log_file_read_at(file, &question, n_bytes, LOG_REQUEST_OFFSET, &n, NULL) == 0
            && n == n_bytes && atomic_load_explicit(&question.is_asked, memory_order_relaxed) != 0;
 }
 
@@ -609,9 +605,8 @@ static void note_missing_end(const struct log_input *input, struct log_damage_re
     const struct log_file_reader *file = input->files[0];
 
     if (!log_input_has_raw_file(input))
-        log_damage_add(
-            damage, LOG_DAMAGE_TRUNCATED, file->path, file->size_bytes, 0,
-            "the log has no end: what came after it is in the live log, which is not here");
+        log_damage_add(damage, LOG_DAMAGE_TRUNCATED, file->path, file->size_bytes, 0,
+                       "the log is incomplete: later events are in its live log, which is missing");
 }
 
 /* *ret_is_whole: if the log has its end, everything is listed. */

@@ -4,7 +4,8 @@
  *
  * A log is a raw file, a packed file, or a packed file and its live pool. The events of a bounded
  * log are in rotated logs beside it (lib/logfile/log_rotation.h); those that a checkpoint contains
- * are removed. `segments` holds all EVENTS and FALLBACK segments by (sequence, file). A second
+ * are removed. All files of a log have the same run_id. `segments` holds all EVENTS and FALLBACK
+ * segments by (sequence, file). A second
  * entry with the same sequence is the spare of the first (LF-2).
  *
  * While a log is read, a recorder may pack a segment of the pool and recycle it. It may also elide
@@ -15,7 +16,6 @@
  *     listed when it was sealed ---> read in place or, after it was recycled, its whole frame
  *
  * Invariants
- *   LI-1 All files of a log have the same run_id.
  *   LI-2 A segment listed in the pool can be read, wherever it is by then (GR-1). For each
  *        thread, all segments up to some time not before the opening are listed.
  *   LI-3 DEFS and NODES are read from every file that has them; each file supplies what others
@@ -49,13 +49,13 @@ struct log_input {
     /* packed file, rotated logs, pool; or a pool alone, then files packed since it was opened */
     struct log_file_reader **files;
     size_t n_files, files_capacity;
-    /* listed ones: files[1] … files[n_generations]; later ones follow the pool */
-    size_t n_generations;
-    uint32_t last_generation; /* the last one that was opened; 0: none */
-    bool is_growing;          /* it was still being written when it was opened */
-    bool had_writer;          /* the same, but it may have been finished during opening */
-    bool has_lost_events;     /* a part of it was unreadable */
-    struct log_file header;   /* the latest value of each field */
+    /* listed ones: files[1] … files[n_rotated_logs]; later ones follow the pool */
+    size_t n_rotated_logs;
+    uint32_t last_rotated_number; /* the last one that was opened; 0: none */
+    bool is_growing;              /* it was still being written when it was opened */
+    bool had_writer;              /* the same, but it may have been finished during opening */
+    bool has_lost_events;         /* a part of it was unreadable */
+    struct log_file header;       /* the latest value of each field */
     struct clock_map clock;
     bool has_time_shift;      /* time_shift is known: it is or was being packed */
     unsigned time_shift;      /* then; else 0 */
@@ -89,8 +89,8 @@ void log_input_close(struct log_input *input);
 /* For a bounded log: all rotated logs before `first` were removed (0: none), and had n_losses
  * unreadable or missing places with lost_bytes. Reports these and any missing rotated logs as
  * damage. */
-void log_input_check_generations(struct log_input *input, uint32_t first, uint64_t n_losses,
-                                 uint64_t lost_bytes, struct log_damage_report *damage);
+void log_input_check_rotated_logs(struct log_input *input, uint32_t first, uint64_t n_losses,
+                                  uint64_t lost_bytes, struct log_damage_report *damage);
 
 /* Number of rotated logs in [first, end) that were begun and are missing. */
 uint64_t log_input_n_missing(const struct log_input *input, uint32_t first, uint32_t end);
@@ -110,7 +110,7 @@ bool log_input_still_grows(const struct log_input *input);
 /* True if all its files are open, so that they stay readable when they are removed. */
 bool log_input_holds_files(const struct log_input *input);
 
-/* True if its program requests a report (struct log_question): from before its marker is in the log
+/* True if its program requests a report (struct log_request): from before its marker is in the log
  * until the answer is sent. */
 bool log_input_is_asked(const struct log_input *input);
 

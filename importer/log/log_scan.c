@@ -304,8 +304,8 @@ static bool is_in_pool(const struct log_scan *scan, const struct log_frame *fram
     return false;
 }
 
-/* n_bytes: of its header that exist. A torn frame of samples or of the trailer is no damage: nothing
- * else refers to it. */
+/* n_bytes: of its header that exist. A torn frame of samples or of the trailer is no damage:
+ * nothing else refers to it. */
 static bool is_lost(const struct log_scan *scan, const struct log_frame *frame, size_t n_bytes)
 {
     bool is_segment = n_bytes == sizeof(*frame) && frame->kind == LOG_FRAME_SEGMENT;

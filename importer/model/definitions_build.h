@@ -35,7 +35,8 @@ int definitions_build(struct log_input *const *inputs, size_t n_inputs, uint64_t
 
 void definitions_build_done(struct definitions *definitions);
 
-/* Cuts the definitions. until_ns: since the start of the first process. Reduces n_processes by those that began later. */
+/* Cuts the definitions. until_ns: since the start of the first process. Reduces n_processes by
+ * those that began later. */
 void definitions_cut(struct definitions *definitions, uint64_t until_ns);
 
 #endif

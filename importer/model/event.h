@@ -10,8 +10,9 @@
  *        allocations of other threads. Events of one thread keep their order.
  *   EV-2 Each REALLOC_BEGIN is followed by the REALLOC_END of the same `pair`; pairs of a thread do
  *        not overlap.
- *   EV-3 process, thread and node are ids of the database and never 0. Events without a stack have
- *        the stack "[no backtrace]", those of unknown threads the is_unknown thread of the process.
+ *   EV-3 process, thread and backtrace are ids of the database and never 0. Events without a stack
+ *        have the stack "[no backtrace]", those of unknown threads the is_unknown thread of the
+ *        process.
  *   EV-4 An END with LOG_END_UNKNOWN cancels the END before it: an exec failed.
  *   EV-5 If a part of a log cannot be read, a LOST event of its process comes before the next event
  *        of any process.
@@ -49,8 +50,8 @@ enum event_kind {
      * run of the scan */
     EVENT_RESIDENT,
     /* n_elided blocks of one size, size bytes in all, that the thread allocated and freed in the
-     * group; free_node; result = temporary ones; slack_bytes; lifetime_ns: sum; pair: ns since the
-     * first allocation (low 32 bits) and since the last (high 32 bits) */
+     * group; free_backtrace; result = temporary ones; slack_bytes; lifetime_ns: sum; pair: ns since
+     * the first allocation (low 32 bits) and since the last (high 32 bits) */
     EVENT_ELIDED,
     /* the same for several sizes, least_bytes to largest_bytes; temporary_bytes */
     EVENT_ELIDED_MIXED,
@@ -131,11 +132,11 @@ struct event {
 
     uint32_t process;
     uint32_t thread;
-    uint32_t node;
+    uint32_t backtrace;
 
     union {
-        uint32_t free_node; /* ELIDED, ELIDED_MIXED */
-        int32_t prot;       /* MMAP */
+        uint32_t free_backtrace; /* ELIDED, ELIDED_MIXED */
+        int32_t prot;            /* MMAP */
     };
 
     union {

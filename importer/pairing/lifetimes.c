@@ -48,7 +48,7 @@ struct bucket {
 struct free_record {
     uint64_t lifetime_ns;
     uint64_t intervening;
-    uint32_t node;
+    uint32_t backtrace;
     uint32_t thread; /* 0 with is_own_thread: the allocating one */
     uint32_t chain;  /* index + 1 */
     uint8_t ended_by;
@@ -169,7 +169,7 @@ int lifetimes_allocated(struct lifetimes *lifetimes, const struct live_block *bl
     out = varint_put(out, zigzag_encode((int64_t)(block->address - lifetimes->last_address)));
     out = varint_put(out, block->size);
     out = varint_put(out, slack == LIVE_BLOCK_SLACK_UNKNOWN ? 0 : slack + 1);
-    out = varint_put(out, block->node);
+    out = varint_put(out, block->backtrace);
     if (head & ALLOCATION_OTHER_THREAD)
         out = varint_put(out, block->thread);
     if (head & ALLOCATION_ALIGNED)
@@ -239,7 +239,7 @@ int lifetimes_ended(struct lifetimes *lifetimes, const struct live_block *block,
     if (end->ended_by != PAIRING_EXEC)
         out = varint_put(out, end->time_ns - block->alloc_ns);
     if (is_call) {
-        out = varint_put(out, end->node);
+        out = varint_put(out, end->backtrace);
         if (!own_thread)
             out = varint_put(out, end->thread);
         out = varint_put(out, end->intervening + 1);
@@ -286,7 +286,7 @@ int lifetimes_chain_ended(struct lifetimes *lifetimes, const struct pairing_chai
         varint_put(out, chain->end_ns == PAIRING_UNKNOWN ? 0 : chain->end_ns - chain->start_ns + 1);
     out = varint_put(out, chain->copied_bytes);
     out = varint_put(out, chain->moves);
-    out = varint_put(out, chain->last_node);
+    out = varint_put(out, chain->last_backtrace);
     out = varint_put(out, chain->process);
     bucket->n_bytes = (uint32_t)(out - bucket->chunk);
     return 0;
@@ -369,7 +369,7 @@ static int load_chain(struct lifetimes *lifetimes, const uint8_t **in, uint64_t 
         duration ? duration - 1 : PAIRING_UNKNOWN; /* start_ns is added with the allocation */
     *in = get(*in, &chain.copied_bytes);
     *in = get(*in, &chain.moves);
-    *in = get32(*in, &chain.last_node);
+    *in = get32(*in, &chain.last_backtrace);
     *in = get32(*in, &chain.process);
     lifetimes->chains[lifetimes->n_chains++] = chain;
     status->chain = (uint32_t)lifetimes->n_chains;
@@ -412,7 +412,7 @@ static void load_end(const uint8_t **in, struct free_record *into, unsigned head
     if (status.ended_by != PAIRING_EXEC)
         *in = get(*in, &status.lifetime_ns);
     if (status.ended_by == PAIRING_FREED || status.ended_by == PAIRING_REALLOCATED) {
-        *in = get32(*in, &status.node);
+        *in = get32(*in, &status.backtrace);
         if (!status.is_own_thread)
             *in = get32(*in, &status.thread);
         *in = get(*in, &status.intervening);
@@ -511,7 +511,7 @@ static void read_allocation(struct lifetimes *lifetimes, struct allocation *ret)
     in = get(in, &ret->size_bytes);
     in = get(in, &slack);
     ret->slack_bytes = slack ? slack - 1 : LIVE_BLOCK_SLACK_UNKNOWN;
-    in = get32(in, &ret->node);
+    in = get32(in, &ret->backtrace);
     if (head & ALLOCATION_OTHER_THREAD)
         in = get32(in, &lifetimes->last_thread);
     if (head & ALLOCATION_ALIGNED)
@@ -539,7 +539,7 @@ static void take_status(const struct free_record *status, struct allocation *ret
     ret->ended_by = status->ended_by;
     ret->lifetime_ns = status->ended_by ? status->lifetime_ns : PAIRING_UNKNOWN;
     ret->intervening = status->ended_by ? status->intervening : PAIRING_UNKNOWN;
-    ret->free_node = status->node;
+    ret->free_backtrace = status->backtrace;
     ret->free_thread = status->is_own_thread ? ret->thread : status->thread;
 }
 
@@ -578,7 +578,7 @@ int lifetimes_next(struct lifetimes *lifetimes, struct allocation *ret,
         ret->chain_id = ret->allocation_id;
         ret->chain_position = 1;
         chain->first_size = ret->size_bytes;
-        chain->first_node = ret->node;
+        chain->first_backtrace = ret->backtrace;
         chain->start_ns = ret->alloc_ns;
         if (chain->end_ns != PAIRING_UNKNOWN)
             chain->end_ns += ret->alloc_ns;

@@ -43,8 +43,8 @@ struct allocation {
     uint64_t chain_id;        /* 0: no chain */
     uint64_t chain_position;  /* 1 = first */
     uint64_t realloc_from_id; /* 0: none */
-    uint32_t node;
-    uint32_t free_node; /* 0: none */
+    uint32_t backtrace;
+    uint32_t free_backtrace; /* 0: none */
     uint32_t thread;
     uint32_t free_thread; /* 0: none or unknown */
     uint32_t group;       /* last group of the block, a number of definitions */

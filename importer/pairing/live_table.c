@@ -275,7 +275,7 @@ static int take_number(struct live_table *table, uint32_t *ret_number, struct er
         *ret_number = table->first_free - 1;
         table->first_free = table->second_free;
         if (table->second_free) /* prefetched one allocation before this read, two before its use */
-            table->second_free = block_at(table, table->second_free - 1)->node;
+            table->second_free = block_at(table, table->second_free - 1)->backtrace;
         if (table->second_free)
             __builtin_prefetch(block_at(table, table->second_free - 1), 1);
         return 0;
@@ -371,7 +371,7 @@ static void remove_at(struct live_table *table, size_t i)
     }
     block->address = 0;
     if (table->first_free)
-        block_at(table, table->first_free - 1)->node = table->second_free;
+        block_at(table, table->first_free - 1)->backtrace = table->second_free;
     table->second_free = table->first_free;
     table->first_free = number + 1;
     table->n_blocks--;
@@ -383,11 +383,11 @@ void live_table_remove_prefetch_slot(struct live_table *table,
     remove_at(table, prefetch_slot->slot);
 }
 
-void live_table_remove(struct live_table *table, const struct live_block *gone)
+void live_table_remove(struct live_table *table, const struct live_block *removed)
 {
-    size_t slot = table->sought == gone->address ? table->sought_slot : slot_of(table, gone);
+    size_t slot = table->sought == removed->address ? table->sought_slot : slot_of(table, removed);
 
-    MTRACE_ASSERT(block_at(table, number_in(table, table->slots[slot])) == gone);
+    MTRACE_ASSERT(block_at(table, number_in(table, table->slots[slot])) == removed);
     remove_at(table, slot);
 }
 
@@ -482,10 +482,10 @@ static void save_blocks(struct live_table *table, struct checkpoint_io *io)
 
 bool live_table_is_within(const struct live_block *block, const struct live_table_most *most)
 {
-    return block->address && block->thread && block->thread <= most->n_threads && block->node
-           && block->node <= most->n_nodes && block->chain <= most->n_chains
+    return block->address && block->thread && block->thread <= most->n_threads && block->backtrace
+           && block->backtrace <= most->n_backtraces && block->chain <= most->n_chains
            && block->alignment_log2 <= EVENT_MAX_ALIGNMENT_LOG2 && block->size <= EVENT_MAX_BYTES
-           && (!most->has_stack || most->has_stack(most->context, most->process, block->node));
+           && (!most->has_stack || most->has_stack(most->context, most->process, block->backtrace));
 }
 
 static int put_block(struct live_table *table, const struct live_block *copy, uint32_t group,

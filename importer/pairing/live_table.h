@@ -43,7 +43,7 @@ struct live_block {
     uint64_t allocations_high : 4;
     uint64_t size : 48;
     uint64_t slack_middle : 16;
-    uint32_t node;
+    uint32_t backtrace;
     uint32_t thread;
     uint32_t allocations_low;
     uint32_t chain; /* of pairing.c; 0: never reallocated */
@@ -113,7 +113,7 @@ struct live_table {
     size_t n_removed;   /* slots that hold 1 */
     uint32_t n_numbers; /* block numbers used so far */
     uint32_t first_free,
-        second_free;  /* number + 1 of free places, linked through node from the second on */
+        second_free;  /* number + 1 of free places, linked through backtrace from the second on */
     uint32_t *groups; /* by block number; of free places undefined; 0: root; NULL: all root */
     size_t max_groups;
     uint32_t number_mask; /* the bits of a slot that hold a number */
@@ -205,10 +205,10 @@ void live_table_check(struct live_table *table);
 
 /* Limits of what blocks may refer to. */
 struct live_table_most {
-    uint32_t n_threads, n_nodes, n_chains, n_groups;
+    uint32_t n_threads, n_backtraces, n_chains, n_groups;
     uint32_t n_processes; /* that have blocks */
     /* Did the stack allocate a block in the process? NULL: not checked. */
-    bool (*has_stack)(const void *context, uint32_t process, uint32_t node);
+    bool (*has_stack)(const void *context, uint32_t process, uint32_t backtrace);
     const void *context;
     uint32_t process;
 };

@@ -18,7 +18,7 @@ struct chain {
     uint64_t copied_bytes;
     uint32_t length;
     uint32_t moves;
-    uint32_t first_node;
+    uint32_t first_backtrace;
     uint32_t next_free; /* index of the next unused chain; 0: none */
 };
 
@@ -125,7 +125,7 @@ static int chain_new(struct pairing *pairing, const struct live_block *first, ui
         .start_ns = first->alloc_ns,
         .first_size = first->size,
         .length = 1,
-        .first_node = first->node,
+        .first_backtrace = first->backtrace,
     };
     *ret_chain = index;
     return 0;
@@ -153,8 +153,8 @@ static int chain_end(struct pairing *pairing, uint32_t process, const struct liv
         .copied_bytes = chain->copied_bytes,
         .moves = chain->moves,
         .process = process,
-        .first_node = chain->first_node,
-        .last_node = last->node,
+        .first_backtrace = chain->first_backtrace,
+        .last_backtrace = last->backtrace,
     };
     chain_free(pairing, last->chain);
     return pairing->sink.chain_ended(pairing->sink.context, &reported, err);
@@ -209,7 +209,7 @@ static int expire_ends(struct pairing *pairing, uint64_t now_ns, struct error *e
                                               .address = item->address,
                                               .process = item->process,
                                               .thread = item->thread,
-                                              .node = item->node,
+                                              .backtrace = item->backtrace,
                                               .is_realloc = item->is_realloc};
 
         code = count_unknown_end(pairing, &end, err);
@@ -238,7 +238,7 @@ static MTRACE_COLD int unknown_end(struct pairing *pairing, const struct event *
                                           .address = event->address,
                                           .process = event->process,
                                           .thread = event->thread,
-                                          .node = event->node,
+                                          .backtrace = event->backtrace,
                                           .is_realloc = event->kind == EVENT_REALLOC_BEGIN};
     int code = expire_ends(pairing, event->time_ns, err);
 
@@ -329,7 +329,7 @@ static MTRACE_COLD int explain(struct pairing *pairing, const struct event *even
         .time_ns = item->time_ns,
         .intervening = PAIRING_UNKNOWN,
         .thread = event->thread,
-        .node = event->node,
+        .backtrace = event->backtrace,
         .group = event->group,
         .block_group = item->block_group,
         .ended_by = PAIRING_FREED,
@@ -358,7 +358,7 @@ static MTRACE_COLD int end_at_allocation(struct pairing *pairing, const struct e
         .time_ns = event->time_ns,
         .intervening = PAIRING_UNKNOWN,
         .thread = item->thread,
-        .node = item->node,
+        .backtrace = item->backtrace,
         .group = item->group,
         .block_group = event->group,
         .ended_by = item->is_realloc ? PAIRING_MISSED_FREE : PAIRING_FREED,
@@ -394,7 +394,7 @@ static void fill_block(struct pairing *pairing, const struct event *event, uint3
             .call = (uint8_t)(event->call | event->chunk_flags),
             .alloc_ns = event->time_ns & ((UINT64_C(1) << 56) - 1),
             .size = event->size & ((UINT64_C(1) << 48) - 1),
-            .node = event->node,
+            .backtrace = event->backtrace,
             .thread = event->thread,
             .allocations_low = (uint32_t)allocations,
             .chain = chain,
@@ -413,7 +413,7 @@ static void fill_block(struct pairing *pairing, const struct event *event, uint3
         .allocations_high = allocations >> 36 & 0xf,
         .size = event->size & ((UINT64_C(1) << 48) - 1),
         .slack_middle = slack >> 16 & 0xffff,
-        .node = event->node,
+        .backtrace = event->backtrace,
         .thread = event->thread,
         .allocations_low = (uint32_t)allocations,
         .chain = chain,
@@ -516,7 +516,7 @@ static int on_realloc_begin(struct pairing *pairing, const struct event *event, 
         .time_ns = event->time_ns,
         .intervening = PAIRING_UNKNOWN,
         .thread = event->thread,
-        .node = event->node,
+        .backtrace = event->backtrace,
         .group = event->group,
         .block_group = live_table_group(&process->live, block),
         .ended_by = PAIRING_REALLOCATED,
@@ -671,10 +671,11 @@ static int emit_left(struct pairing *pairing, uint32_t process, const struct liv
                      struct error *err)
 {
     const struct process *own = &pairing->processes[process];
-    uint32_t chain_node = block->chain ? pairing->chains[block->chain].first_node : block->node;
+    uint32_t chain_backtrace =
+        block->chain ? pairing->chains[block->chain].first_backtrace : block->backtrace;
     int code = pairing->sink.left(
         pairing->sink.context, process, block, live_table_group(&own->live, block),
-        own->traits.ended_in_exec ? PAIRING_EXEC : PAIRING_LEAKED, chain_node, err);
+        own->traits.ended_in_exec ? PAIRING_EXEC : PAIRING_LEAKED, chain_backtrace, err);
 
     return code || !block->chain ? code : chain_end(pairing, process, block, PAIRING_UNKNOWN, err);
 }
@@ -748,7 +749,7 @@ static void visit_traits(struct process *process, struct checkpoint_io *io)
 }
 
 /* Free chains are linked in the order of reuse. */
-static void visit_chains(struct pairing *pairing, uint32_t n_nodes, struct checkpoint_io *io)
+static void visit_chains(struct pairing *pairing, uint32_t n_backtraces, struct checkpoint_io *io)
 {
     size_t n = pairing->n_chains ? (size_t)pairing->n_chains + 1 : 0;
     uint32_t index;
@@ -761,7 +762,7 @@ static void visit_chains(struct pairing *pairing, uint32_t n_nodes, struct check
     for (uint32_t i = 1; i <= pairing->n_chains; i++)
         state_check(io,
                     pairing->chains[i].next_free <= pairing->n_chains
-                        && pairing->chains[i].first_node <= n_nodes,
+                        && pairing->chains[i].first_backtrace <= n_backtraces,
                     "a chain");
     state_check(io, pairing->free_chain <= pairing->n_chains, "a chain");
     for (index = pairing->free_chain; index && checkpoint_io_code(io) == 0; n_free++) {
@@ -782,7 +783,7 @@ static void visit_pending(struct pending_list *list, bool has_blocks,
         state_check_bool(io, &item->is_realloc);
         state_check(io,
                     item->process && item->process <= most->n_processes && item->thread
-                        && item->thread <= most->n_threads && item->node <= most->n_nodes
+                        && item->thread <= most->n_threads && item->backtrace <= most->n_backtraces
                         && item->group <= most->n_groups && item->block_group <= most->n_groups
                         && (!has_blocks || live_table_is_within(&item->block, &own)),
                     "an end");
@@ -807,7 +808,7 @@ void pairing_visit(struct pairing *pairing, const struct live_table_most *limits
     size_t n_threads = pairing->n_threads;
 
     STATE_IMAGE(io, &pairing->counts);
-    visit_chains(pairing, limits->n_nodes, io);
+    visit_chains(pairing, limits->n_backtraces, io);
     most.n_threads = pairing->n_threads;
     most.n_chains = pairing->n_chains;
     visit_open(pairing, io);
@@ -818,7 +819,7 @@ void pairing_visit(struct pairing *pairing, const struct live_table_most *limits
         state_u64(io, &pairing->allocations[i].n);
         state_u64(io, &pairing->allocations[i].n_before);
         state_check(io, pairing->allocations[i].n_before <= pairing->allocations[i].n,
-                    "births of a thread");
+                    "allocations of a thread");
     }
     state_count(io, &n_processes, pairing->n_processes);
     for (uint32_t i = 1; i <= n_processes && checkpoint_io_code(io) == 0; i++) {

@@ -77,7 +77,7 @@ struct pairing_end {
     uint64_t time_ns;
     uint64_t intervening; /* PAIRING_UNKNOWN unless freed by free() in its own thread (PA-4) */
     uint32_t thread;      /* 0: not known */
-    uint32_t node;        /* 0: not known */
+    uint32_t backtrace;   /* 0: not known */
     uint32_t group;       /* group of the thread; if no thread is known, block_group */
     uint32_t block_group; /* group of the block */
     enum pairing_ended_by ended_by;
@@ -94,7 +94,7 @@ struct pairing_chain {
     uint64_t copied_bytes;
     uint64_t moves;
     uint32_t process;
-    uint32_t first_node, last_node;
+    uint32_t first_backtrace, last_backtrace;
 };
 
 /* A block that moves to another group. */
@@ -108,7 +108,7 @@ struct pairing_unmatched {
     uint64_t time_ns;
     uint64_t address;
     uint32_t process, thread;
-    uint32_t node; /* 0: not known */
+    uint32_t backtrace; /* 0: not known */
     bool is_realloc;
 };
 
@@ -131,10 +131,10 @@ struct pairing_sink {
     /* A free or realloc of an address without a live block, where every block should be known:
      * counted in unknown_frees or unknown_reallocs. Reported up to PAIRING_INVERSION_NS late. */
     int (*unmatched)(void *context, const struct pairing_unmatched *unmatched, struct error *err);
-    /* At the end of the recording. ended_by is PAIRING_LEAKED or PAIRING_EXEC; chain_node is the
-     * stack of the first block of the chain (its own without a chain). */
+    /* At the end of the recording. ended_by is PAIRING_LEAKED or PAIRING_EXEC; chain_backtrace is
+     * the stack of the first block of the chain (its own without a chain). */
     int (*left)(void *context, uint32_t process, const struct live_block *block, uint32_t group,
-                enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err);
+                enum pairing_ended_by ended_by, uint32_t chain_backtrace, struct error *err);
     /* Batch of `left`: the blocks of `places` for which pairing_is_single holds, all leaked and
      * charged to the root. The next call mostly continues after them. *ret_n_others: number of
      * other blocks in `places`. NULL: `left` is called for all. */
@@ -208,7 +208,7 @@ static inline struct pairing_end pairing_end_of_free(const struct event *event,
         .time_ns = event->time_ns,
         .intervening = intervening,
         .thread = event->thread,
-        .node = event->node,
+        .backtrace = event->backtrace,
         .group = event->group,
         .ended_by = PAIRING_FREED,
     };
@@ -231,7 +231,7 @@ const struct pairing_counts *pairing_counts_get(const struct pairing *pairing);
 uint64_t pairing_inherited_frees(const struct pairing *pairing, uint32_t process);
 
 /* Saves the pairing, or loads it into a new one of at least the same capacity (checkpoint_io.h).
- * Checks the limits of nodes, groups, stacks and processes. */
+ * Checks the limits of backtraces, groups, stacks and processes. */
 void pairing_visit(struct pairing *pairing, const struct live_table_most *limits,
                    struct checkpoint_io *io);
 

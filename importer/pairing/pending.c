@@ -36,7 +36,7 @@ struct pending *pending_push(struct pending_list *list, const struct event *even
         .address = event->address,
         .process = event->process,
         .thread = event->thread,
-        .node = event->node,
+        .backtrace = event->backtrace,
         .group = event->group,
         .is_realloc = event->kind == EVENT_REALLOC_BEGIN,
     };

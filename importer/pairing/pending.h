@@ -26,7 +26,7 @@ struct pending {
     uint64_t address;
     uint32_t process; /* 0: unused */
     uint32_t thread;  /* thread of the end; for an unseen end, of the new block */
-    uint32_t node;
+    uint32_t backtrace;
     bool is_realloc;      /* the end is a realloc */
     uint32_t group;       /* group of the end, a number of definitions */
     uint32_t block_group; /* for unseen ends only, like `block` */

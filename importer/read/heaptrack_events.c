@@ -161,7 +161,7 @@ static int fill_by_info(struct heaptrack_events *events, const struct heaptrack_
         return error_set(err, ERROR_NOMEM, "out of memory");
     ret->address = (uint64_t)block * ADDRESS_STEP;
     ret->size = size_within_sum(events, info->size);
-    ret->node = node_of(events, info->trace);
+    ret->backtrace = node_of(events, info->trace);
     return 0;
 }
 
@@ -171,7 +171,7 @@ static int fill(struct heaptrack_events *events, const struct heaptrack_line *li
     *ret = (struct event){.time_ns = next_time(events),
                           .process = 1,
                           .thread = events->reader->input->names.unknown_thread,
-                          .node = DEFINITIONS_NO_BACKTRACE,
+                          .backtrace = DEFINITIONS_NO_BACKTRACE,
                           .kind = line->kind == HEAPTRACK_ALLOC ? EVENT_ALLOC : EVENT_FREE,
                           .call = line->kind == HEAPTRACK_ALLOC ? EVENT_CALL_UNKNOWN : 0};
     if (!heaptrack_grammar_has_addresses(&events->grammar))
@@ -180,7 +180,7 @@ static int fill(struct heaptrack_events *events, const struct heaptrack_line *li
     if (line->kind == HEAPTRACK_FREE)
         return 0;
     ret->size = size_within_sum(events, line->a);
-    ret->node = node_of(events, line->b);
+    ret->backtrace = node_of(events, line->b);
     return 0;
 }
 

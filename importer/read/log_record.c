@@ -415,7 +415,7 @@ static void decode_elided(const uint64_t *words, const struct log_names *names, 
     ret->slack_bytes = (uint32_t)(ret->n_elided * elided_slack(words));
     ret->lifetime_ns = elided_lifetime(words);
     ret->pair = ret->n_elided == 1 ? (uint32_t)words[4] | words[4] << 32 : words[4];
-    ret->free_node = backtrace_of(names, (uint32_t)(words[2] >> 32), n_lost);
+    ret->free_backtrace = backtrace_of(names, (uint32_t)(words[2] >> 32), n_lost);
 }
 
 static void decode_elided_mixed(const uint64_t *words, struct event *ret)
@@ -435,7 +435,7 @@ static void decode_elided_mixed(const uint64_t *words, struct event *ret)
  * stack field. */
 static void decode_elided_more(const uint64_t *words, struct event *ret)
 {
-    ret->node = DEFINITIONS_NO_BACKTRACE;
+    ret->backtrace = DEFINITIONS_NO_BACKTRACE;
     if (log_record_kind(words) == LOG_ELIDED_SIZES) {
         ret->kind = EVENT_ELIDED_SIZES;
         ret->call = (uint8_t)log_record_node(words);
@@ -492,7 +492,7 @@ static void decode_process(const uint64_t *words, const struct log_names *names,
     case LOG_TRACING:
         ret->kind = EVENT_TRACING;
         ret->value = log_record_node(words);
-        ret->node = DEFINITIONS_NO_BACKTRACE;
+        ret->backtrace = DEFINITIONS_NO_BACKTRACE;
         break;
     case LOG_EXEC_FAILED:
         ret->kind = EVENT_END;
@@ -581,7 +581,7 @@ void log_record_decode(const struct log_record *record, enum log_record_half hal
     *ret = (struct event){
         .process = names->process, .thread = thread, .address = log_record_address(words)};
     if (!has_no_stack(log_record_kind(words)))
-        ret->node = backtrace_of(names, log_record_node(words), n_lost);
+        ret->backtrace = backtrace_of(names, log_record_node(words), n_lost);
     switch (log_record_kind(words)) {
     case LOG_ALLOC:
         ret->kind = EVENT_ALLOC;
@@ -592,7 +592,7 @@ void log_record_decode(const struct log_record *record, enum log_record_half hal
         break;
     case LOG_MOVE:
         ret->kind = EVENT_MOVE;
-        ret->node = DEFINITIONS_NO_BACKTRACE;
+        ret->backtrace = DEFINITIONS_NO_BACKTRACE;
         ret->group = log_names_group(names, log_record_node(words));
         break;
     case LOG_REALLOC:

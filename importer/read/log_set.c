@@ -77,8 +77,8 @@ static int put_pasts(struct log_set *set, const struct log_set_options *options,
         if (put_past(input, past) != 0)
             return out_of_memory(err);
         if (log_input_is_ring(input))
-            log_input_check_generations(input, past->first_generation, past->n_losses,
-                                        past->lost_bytes, &set->damage);
+            log_input_check_rotated_logs(input, past->first_rotated_number, past->n_losses,
+                                         past->lost_bytes, &set->damage);
     }
     return 0;
 }
@@ -106,17 +106,17 @@ static uint64_t min_time(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static uint64_t begin_ticks(const struct log_fallback_record *side)
+static uint64_t begin_ticks(const struct log_fallback_record *fallback)
 {
-    struct log_record record = {.words = side->words, .ticks = side->ticks};
+    struct log_record record = {.words = fallback->words, .ticks = fallback->ticks};
 
-    return log_record_is_pair(&record) ? log_record_begin_ticks(&record) : side->ticks;
+    return log_record_is_pair(&record) ? log_record_begin_ticks(&record) : fallback->ticks;
 }
 
-/* The first time of a FALLBACK segment is that of its earliest record. Unreadable segments are reported
- * when the events are read. */
-static int find_side_time(struct log_set *set, struct log_input *input, size_t ref,
-                          uint64_t *ret_ticks, struct error *err)
+/* The first time of a FALLBACK segment is that of its earliest record. Unreadable segments are
+ * reported when the events are read. */
+static int find_fallback_time(struct log_set *set, struct log_input *input, size_t ref,
+                              uint64_t *ret_ticks, struct error *err)
 {
     static _Thread_local uint64_t payload[LOG_SEGMENT_BYTES / sizeof(uint64_t)];
     const struct log_fallback_record *records = (const struct log_fallback_record *)payload;
@@ -147,7 +147,7 @@ static int add_place(struct log_set *set, size_t input_index, size_t ref_index, 
         return out_of_memory(err);
     set->order = order;
     if (ref->kind == LOG_SEGMENT_FALLBACK)
-        r = find_side_time(set, input, ref_index, &ticks, err);
+        r = find_fallback_time(set, input, ref_index, &ticks, err);
     if (r != 0)
         return r;
     time = log_set_time(set, input, &cursor, ticks);
@@ -223,7 +223,7 @@ void log_set_skip_done(struct log_set *set, const struct stream_state *state)
     set->n_order = n;
 }
 
-int log_set_forget_gone(const struct log_set *set, struct stream_state *state)
+int log_set_forget_removed(const struct log_set *set, struct stream_state *state)
 {
     struct stream_state kept = {0};
     const struct segment_position *positions = state->positions.elements;
@@ -245,7 +245,7 @@ int log_set_forget_gone(const struct log_set *set, struct stream_state *state)
         if (copy)
             *copy = *position;
     }
-    state->n_gone += state->positions.n - kept.positions.n;
+    state->n_forgotten += state->positions.n - kept.positions.n;
     hash_map_done(&state->positions);
     state->positions = kept.positions;
     return 0;

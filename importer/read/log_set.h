@@ -42,7 +42,7 @@ struct log_set_past {
     bool has_time_shift; /* as log_input.h, in case no segment is left that shows it */
     uint32_t time_shift;
     /* all rotated logs before it are removed and in the checkpoint; 0: none */
-    uint32_t first_generation;
+    uint32_t first_rotated_number;
     uint64_t n_losses,
         lost_bytes; /* of the removed ones: unreadable or missing places, and their bytes */
 };
@@ -103,7 +103,7 @@ void log_set_skip_done(struct log_set *set, const struct stream_state *state);
 /* Forgets positions of segments that were read to their end and are no longer listed; only their
  * number is kept. Call it directly after log_set_open, since every unlisted segment counts as
  * removed. A segment forgotten in error is read again. ERROR_NOMEM or 0. */
-int log_set_forget_gone(const struct log_set *set, struct stream_state *state);
+int log_set_forget_removed(const struct log_set *set, struct stream_state *state);
 
 /*
  * Watermark, in fixed point (clock_map.h): all events up to it are in the log with final times,

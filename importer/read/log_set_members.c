@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Part of log_set: finds the logs that belong to a set. */
-#include "importer/log/log_family.h"
+#include "importer/log/process_logs.h"
 #include "importer/read/log_set.h"
 #include "lib/base/dynamic_array.h"
 
@@ -38,7 +38,7 @@ static struct log_input *find_run(const struct log_set *set, uint64_t run_id)
 static void rest_files(struct log_set *set, struct log_input *input)
 {
     for (size_t i = 0; i < input->n_files; i++) {
-        if (log_family_is_live(input->files[i]->path) && set->n_open_pools < MOST_OPEN_POOLS)
+        if (process_logs_is_live(input->files[i]->path) && set->n_open_pools < MOST_OPEN_POOLS)
             set->n_open_pools++;
         else
             log_file_rest(input->files[i]);
@@ -147,7 +147,7 @@ static int find_missing(struct log_set *set, const struct log_input *parent,
         return r;
     if (elsewhere)
         log_input_close(elsewhere);
-    const char *name = text_arena_copy(&set->arena, path, log_family_packed_bytes(path));
+    const char *name = text_arena_copy(&set->arena, path, process_logs_packed_bytes(path));
     log_damage_add(&set->damage, LOG_DAMAGE_MISSING_CHILD, name ? name : note->text, 0, 0,
                    "log of a child process is not beside its parent's, or cannot be read");
     return 0;
@@ -205,14 +205,14 @@ static bool is_descendant(struct log_set *set, const char *path)
 
 /* Adds the files with matching names that belong to the set. *ret_has_vanished: one of them was
  * removed. */
-static int add_members(struct log_set *set, const struct log_family *family, bool *ret_has_vanished,
+static int add_members(struct log_set *set, const struct process_logs *logs, bool *ret_has_vanished,
                        struct error *err)
 {
     int r = 0;
 
     *ret_has_vanished = false;
-    for (size_t i = 0; r == 0 && i < family->n; i++) {
-        const char *path = family->paths[i];
+    for (size_t i = 0; r == 0 && i < logs->n; i++) {
+        const char *path = logs->paths[i];
         if (is_descendant(set, path))
             r = add_path(set, path, err);
         if ((r == 0 || r == ERROR_IO) && access(path, F_OK) != 0 && errno == ENOENT) {
@@ -224,8 +224,8 @@ static int add_members(struct log_set *set, const struct log_family *family, boo
 }
 
 /* Finds images after exec, and children that no log names, by file name. Each round finds at least
- * one more generation. It also finds what a file became that was packed since it was listed. */
-static int add_family(struct log_set *set, const char *path, struct error *err)
+ * one more rotated_number. It also finds what a file became that was packed since it was listed. */
+static int add_process_logs(struct log_set *set, const char *path, struct error *err)
 {
     unsigned n_vanished = 0;
     bool has_vanished;
@@ -233,12 +233,12 @@ static int add_family(struct log_set *set, const char *path, struct error *err)
     int r;
 
     do {
-        struct log_family family;
+        struct process_logs logs;
         n_before = set->n_inputs;
-        r = log_family_find(path, &family) == 0 ? 0 : out_of_memory(err);
+        r = process_logs_find(path, &logs) == 0 ? 0 : out_of_memory(err);
         if (r == 0)
-            r = add_members(set, &family, &has_vanished, err);
-        log_family_done(&family);
+            r = add_members(set, &logs, &has_vanished, err);
+        process_logs_done(&logs);
     } while (r == 0
              && (set->n_inputs > n_before || (has_vanished && ++n_vanished < MOST_LOOKS_AGAIN)));
     return r;
@@ -255,6 +255,6 @@ int log_set_find_members(struct log_set *set, const char *const *paths, size_t n
         return r;
     r = add_children(set, err);
     for (size_t i = 0; r == 0 && i < n_paths; i++)
-        r = add_family(set, paths[i], err);
+        r = add_process_logs(set, paths[i], err);
     return r;
 }

@@ -242,7 +242,7 @@ static MTRACE_COLD void emit_loss(struct event_stream *stream, struct event *ret
                           .time_ns = stream->last_time >> CLOCK_MAP_FRACTION_BITS,
                           .process = names->process,
                           .thread = log_names_thread(names, 0),
-                          .node = DEFINITIONS_NO_BACKTRACE};
+                          .backtrace = DEFINITIONS_NO_BACKTRACE};
 }
 
 static uint64_t lesser(uint64_t a, uint64_t b)
@@ -300,16 +300,16 @@ static void add_count(struct event_stream *stream, enum log_damage_kind kind, ui
 static void finish(struct event_stream *stream)
 {
     add_count(stream, LOG_DAMAGE_NODE, stream->sources.n_lost_nodes,
-              "events whose stack the log does not hold");
+              "events whose stack is not in the log");
     add_count(stream, LOG_DAMAGE_TIME, stream->sources.n_backward,
-              "events whose time lies before the one before");
+              "events that are earlier than their predecessor");
     add_count(stream, LOG_DAMAGE_RECORD, stream->sources.n_impossible,
-              "records of what cannot have happened");
+              "records of impossible events");
     add_count(stream, LOG_DAMAGE_UNKNOWN, stream->sources.n_unknown, "records of an unknown kind");
     if (stream->sources.n_lost_parts)
         stream->sources.damage->lost_bytes += stream->sources.lost_bytes;
     add_count(stream, LOG_DAMAGE_MISSING_PART, stream->sources.n_lost_parts,
-              "events could not be read, in parts of the log that are gone by now");
+              "events could not be read in rotated logs that were removed later");
     stream->sources.n_lost_nodes = stream->sources.n_backward = stream->sources.n_unknown = 0;
     stream->sources.n_impossible = stream->sources.n_lost_parts = stream->sources.lost_bytes = 0;
     stream->sources.set->is_damage_complete = true;

@@ -15,7 +15,7 @@ enum {
     WINDOW_WORDS = WINDOW_BYTES / sizeof(uint64_t),
 };
 
-/* A side record, or one half of a realloc's. */
+/* A fallback record, or one half of a realloc's. */
 struct fallback_item {
     uint64_t ticks;
     uint32_t index;
@@ -36,7 +36,7 @@ static uint64_t file_offset(const struct segment_source *source, const uint64_t 
     return ref->is_packed ? ref->offset : ref->offset + LOG_SEGMENT_HEADER_BYTES + in_payload;
 }
 
-/* LI-4; side records are packed unchanged. */
+/* LI-4; fallback records are packed unchanged. */
 static void set_time(struct segment_sources *all, struct segment_source *source, uint64_t ticks)
 {
     if (!source->items)
@@ -120,7 +120,7 @@ static bool is_within_sum(struct segment_sources *all, struct segment_source *so
     return true;
 }
 
-static bool advance_side(struct segment_sources *all, struct segment_source *source)
+static bool advance_fallback(struct segment_sources *all, struct segment_source *source)
 {
     const struct log_fallback_record *records =
         (const struct log_fallback_record *)source->loaded->payload;
@@ -144,7 +144,7 @@ bool segment_source_advance(struct segment_sources *all, struct segment_source *
     enum log_record_found found;
 
     if (source->items)
-        return advance_side(all, source);
+        return advance_fallback(all, source);
     if (source->half == LOG_RECORD_BEGIN) {
         source->half = LOG_RECORD_END;
         set_time(all, source, source->record.ticks);
@@ -189,23 +189,24 @@ static bool add_item(struct segment_source *source, uint64_t ticks, uint32_t ind
     return true;
 }
 
-/* Adds a side record to the items if it is an event. */
-static bool read_side_record(struct segment_sources *all, struct segment_source *source,
-                             const struct log_fallback_record *side, struct log_record *ret)
+/* Adds a fallback record to the items if it is an event. */
+static bool read_fallback_record(struct segment_sources *all, struct segment_source *source,
+                                 const struct log_fallback_record *fallback, struct log_record *ret)
 {
-    struct log_record_reader reader = {.at = side->words,
-                                       .end = side->words + sizeof(side->words) / sizeof(uint64_t)};
+    struct log_record_reader reader = {
+        .at = fallback->words, .end = fallback->words + sizeof(fallback->words) / sizeof(uint64_t)};
 
-    if (side->valid != LOG_FALLBACK_VALID)
+    if (fallback->valid != LOG_FALLBACK_VALID)
         return false;
-    bool is_event = log_record_next(&reader, ret) == LOG_RECORD_FOUND && ret->words == side->words;
+    bool is_event =
+        log_record_next(&reader, ret) == LOG_RECORD_FOUND && ret->words == fallback->words;
     source->reader.n_impossible += reader.n_impossible;
-    ret->ticks = side->ticks;
+    ret->ticks = fallback->ticks;
     return is_event && is_within_sum(all, source, ret);
 }
 
-static int open_side(struct segment_sources *all, struct segment_source *source, size_t n_bytes,
-                     struct error *err)
+static int open_fallback(struct segment_sources *all, struct segment_source *source, size_t n_bytes,
+                         struct error *err)
 {
     const struct log_fallback_record *records =
         (const struct log_fallback_record *)source->loaded->payload;
@@ -213,7 +214,7 @@ static int open_side(struct segment_sources *all, struct segment_source *source,
 
     for (uint32_t i = 0; has_memory && i < n_bytes / sizeof(*records); i++) {
         struct log_record record;
-        if (!read_side_record(all, source, &records[i], &record))
+        if (!read_fallback_record(all, source, &records[i], &record))
             continue;
         if (log_record_is_pair(&record))
             has_memory = add_item(source, log_record_begin_ticks(&record), i, LOG_RECORD_BEGIN)
@@ -354,7 +355,7 @@ int segment_source_open(struct segment_sources *all, struct segment_source *sour
         && is_lasting(source))
         keep_window(source, 0, WINDOW_WORDS);
     if (ref->kind == LOG_SEGMENT_FALLBACK) {
-        r = open_side(all, source, ref->raw_bytes, err);
+        r = open_fallback(all, source, ref->raw_bytes, err);
         if (all->state && all->state->has_begun)
             skip_reported_items(all, source, position);
         *ret_has_event = source->items && segment_source_advance(all, source);
@@ -487,7 +488,7 @@ static void fill_event(const struct ground *ground, const uint64_t *words, uint3
     event->pair = 0;
     event->process = ground->process;
     event->thread = ground->thread;
-    event->node = stack;
+    event->backtrace = stack;
     event->group = ground->group;
     event->kind = EVENT_FREE;
     event->call = event->chunk_flags = event->alignment_log2 = 0;

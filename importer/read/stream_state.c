@@ -41,7 +41,7 @@ void stream_state_visit(struct stream_state *state, struct checkpoint_io *io)
     state_u64(io, &state->mark);
     state_u64(io, &state->last_time);
     state_u64(io, &state->claimed_bytes);
-    state_u64(io, &state->n_gone);
+    state_u64(io, &state->n_forgotten);
     state_u64(io, &state->n_lost_nodes);
     state_u64(io, &state->n_backward);
     state_u64(io, &state->n_unknown);

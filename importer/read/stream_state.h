@@ -43,7 +43,7 @@ struct stream_state {
     uint64_t mark;             /* fixed point (clock_map.h); UINT64_MAX: none */
     uint64_t last_time;        /* of the event handed out last */
     uint64_t claimed_bytes;
-    uint64_t n_gone; /* done segments without a position (log_set_forget_gone) */
+    uint64_t n_forgotten; /* done segments without a position (log_set_forget_removed) */
     uint64_t n_lost_nodes, n_backward, n_unknown, n_impossible;
     uint64_t n_lost_parts, lost_bytes; /* is_sole: parts that could not be read and are lost */
     bool is_late;                      /* a new event has a time before the mark */

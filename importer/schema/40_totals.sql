@@ -139,14 +139,6 @@ CREATE TABLE thread_flows (     -- threads that free the blocks of each thread, 
   bytes INTEGER NOT NULL,               -- their requested bytes
   PRIMARY KEY (process_id, thread_id, free_thread_id)) STRICT, WITHOUT ROWID;
 
-CREATE TABLE range_totals (     -- blocks that were live at one end of a time range; empty in a file, because `mtrace-query range` computes it for its options
-  process_id INTEGER NOT NULL,          -- process that allocated
-  backtrace_id INTEGER NOT NULL,        -- stack that allocated
-  outcome TEXT NOT NULL,                -- 'freed_after': allocated in the range, freed after it; 'never_freed': allocated in it and never freed, or lost in an exec; 'allocated_before': allocated before it, freed in it
-  blocks INTEGER NOT NULL,              -- at least 1
-  bytes INTEGER NOT NULL,               -- their requested bytes
-  PRIMARY KEY (process_id, backtrace_id, outcome)) STRICT, WITHOUT ROWID;
-
 -- The totals above by call site or file, for reports. At the end of an import, each of these tables is filled from
 -- the view of the same name with an underscore in front.
 
@@ -203,7 +195,7 @@ CREATE TABLE snapshot_sites (   -- changes of live bytes by call site, from one 
   call_site_id INTEGER,                                  -- call site that allocated the blocks; NULL: stacks without one
   change_bytes INTEGER NOT NULL                          -- change of live bytes since the previous snapshot
 ) STRICT;
-CREATE TABLE site_births (      -- leaked_allocations by call site and rule; blocks that were lost at an exec are not leaks
+CREATE TABLE site_leak_times (  -- leaked_allocations by call site and rule; blocks that were lost at an exec are not leaks
   process_id INTEGER NOT NULL, call_site_id INTEGER,     -- process and call site; NULL: stacks without one
   rule_id INTEGER,                                       -- joins suppressions; NULL: stacks that match no rule
   part INTEGER NOT NULL,                                 -- 0 to 63, as in leaked_allocations

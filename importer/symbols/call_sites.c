@@ -58,7 +58,7 @@ struct finder {
     uint32_t *inherited;     /* by backtrace_id: innermost unskipped site; 0: none */
     uint32_t *call_site_ids; /* by backtrace_id */
     uint32_t *wrappers;      /* by backtrace_id: object of the frame if it is skipped; else 0 */
-    size_t n_nodes;
+    size_t n_backtraces;
     uint32_t *ids; /* by site number - 1: its call_site_id; 0: no stack has it */
     uint32_t n_ids_given;
     sqlite3_stmt *insert;
@@ -165,10 +165,10 @@ static int read_sizes(struct finder *finder)
     int status = database_ids(finder->db, "frames", "frame_id", &finder->n_frames, finder->err);
 
     if (finder->definitions)
-        finder->n_nodes = finder->definitions->n_backtraces + 1;
+        finder->n_backtraces = finder->definitions->n_backtraces + 1;
     else if (status == 0)
-        status =
-            database_ids(finder->db, "backtraces", "backtrace_id", &finder->n_nodes, finder->err);
+        status = database_ids(finder->db, "backtraces", "backtrace_id", &finder->n_backtraces,
+                              finder->err);
     for (int i = 0; status == 0 && i < N_TARGETS; i++) {
         status = database_ids(finder->db, tables[i], ids[i], &finder->n_ids[i], finder->err);
         if (status == 0 && !(finder->is_skipped[i] = calloc(finder->n_ids[i], sizeof(bool))))
@@ -177,9 +177,9 @@ static int read_sizes(struct finder *finder)
     if (status)
         return status;
     finder->frames = calloc(finder->n_frames, sizeof(*finder->frames));
-    finder->inherited = calloc(finder->n_nodes, sizeof(*finder->inherited));
-    finder->call_site_ids = calloc(finder->n_nodes, sizeof(*finder->call_site_ids));
-    finder->wrappers = calloc(finder->n_nodes, sizeof(*finder->wrappers));
+    finder->inherited = calloc(finder->n_backtraces, sizeof(*finder->inherited));
+    finder->call_site_ids = calloc(finder->n_backtraces, sizeof(*finder->call_site_ids));
+    finder->wrappers = calloc(finder->n_backtraces, sizeof(*finder->wrappers));
     finder->is_start = calloc(finder->n_ids[TARGET_FUNCTION], sizeof(bool));
     return finder->frames && finder->inherited && finder->call_site_ids && finder->wrappers
                    && finder->is_start
@@ -306,7 +306,7 @@ static int place(struct finder *finder, uint32_t id, uint32_t parent, struct fra
 
 static int place_row(struct finder *finder, sqlite3_stmt *statement)
 {
-    int64_t id = database_id(statement, 0, finder->n_nodes);
+    int64_t id = database_id(statement, 0, finder->n_backtraces);
     int64_t parent = database_id(statement, 1, (size_t)id);
 
     return id ? place(finder, (uint32_t)id, (uint32_t)parent,
@@ -316,11 +316,11 @@ static int place_row(struct finder *finder, sqlite3_stmt *statement)
 
 static int place_defined(struct finder *finder)
 {
-    const struct definitions_backtrace *nodes = finder->definitions->backtraces;
+    const struct definitions_backtrace *backtraces = finder->definitions->backtraces;
     int status = 0;
 
-    for (uint32_t id = 1; status == 0 && id < finder->n_nodes; id++)
-        status = place(finder, id, nodes[id].parent, finder->frames[nodes[id].frame]);
+    for (uint32_t id = 1; status == 0 && id < finder->n_backtraces; id++)
+        status = place(finder, id, backtraces[id].parent, finder->frames[backtraces[id].frame]);
     return status;
 }
 
@@ -330,7 +330,7 @@ static void call_site_of(sqlite3_context *context, int n_values, sqlite3_value *
     int64_t id = sqlite3_value_int64(values[0]);
 
     (void)n_values;
-    if (id > 0 && (uint64_t)id < finder->n_nodes && finder->call_site_ids[id])
+    if (id > 0 && (uint64_t)id < finder->n_backtraces && finder->call_site_ids[id])
         sqlite3_result_int64(context, finder->call_site_ids[id]);
 }
 
@@ -412,7 +412,7 @@ int call_sites_write(sqlite3 *db, const struct definitions *definitions,
     if (status == 0)
         status = write_sites(&finder);
     if (status == 0 && ret_sites) {
-        *ret_sites = (struct site_of_stack){finder.call_site_ids, finder.n_nodes};
+        *ret_sites = (struct site_of_stack){finder.call_site_ids, finder.n_backtraces};
         finder.call_site_ids = NULL;
     }
     done(&finder);

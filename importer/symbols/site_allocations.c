@@ -104,7 +104,7 @@ static int write_parts(sqlite3 *db, struct allocations *allocations, struct erro
     struct part *parts = allocations->parts.elements;
     sqlite3_stmt *insert = NULL;
     int code = database_prepare(db,
-                                "INSERT INTO site_births SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE"
+                                "INSERT INTO site_leak_times SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE"
                                 " (SELECT end_kind FROM processes WHERE process_id = ?1)"
                                 " IS NOT 'exec'",
                                 &insert, err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * site_allocations: the table site_births: in which time buckets the leaked blocks of each call
- * site were allocated.
+ * site_allocations: the table site_leak_times: the time buckets in which the leaked blocks
+ * of each call site were allocated.
  *
- * It has the result of the view _site_births, counted here because SQLite would join and sort each
- * bucket of each stack.
+ * It has the result of the view _site_leak_times, counted here because SQLite would
+ * join and sort each bucket of each stack.
  *
  * Memory: 32 bytes for each bucket of a call site.
  * Errors: memory and the database.

@@ -82,7 +82,7 @@ static void take_kept(struct sites *sites, int64_t snapshot)
         event_rows_snapshot(sites->snapshots, (uint64_t)snapshot, &n);
 
     for (size_t i = 0; i < n; i++)
-        take_stack(sites, stacks[i].node < sites->of_stack->n_stacks ? stacks[i].node : 0,
+        take_stack(sites, stacks[i].backtrace < sites->of_stack->n_stacks ? stacks[i].backtrace : 0,
                    (int64_t)stacks[i].live_bytes);
 }
 
@@ -164,7 +164,7 @@ static int load_views(sqlite3 *db, struct error *err)
 static const char *const delete_all =
     "DELETE FROM site_totals; DELETE FROM site_leaks; DELETE FROM site_frees;"
     "DELETE FROM suppressed_stacks; DELETE FROM snapshot_sites; DELETE FROM site_shapes;"
-    "DELETE FROM site_growth; DELETE FROM site_births;";
+    "DELETE FROM site_growth; DELETE FROM site_leak_times;";
 
 /* Writes the totals from memory, or from the tables. */
 static int write_totals(sqlite3 *db, const struct statistics *statistics,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * site_tables: totals and snapshots by call site, which reports read: site_totals, site_leaks,
- * site_frees, suppressed_stacks, snapshot_sites, site_births, site_shapes and site_growth.
+ * site_frees, suppressed_stacks, snapshot_sites, site_leak_times, site_shapes and
+ * site_growth.
  *
  * Each table has the result of the view of its name with a leading underscore. Those over all
  * snapshots, time buckets and stacks are counted in memory, because SQLite would sort them.
@@ -24,7 +25,7 @@
 struct event_rows;
 struct statistics;
 
-/* Data in memory. facts, snapshots NULL: read from the tables. */
+/* Data in memory. statistics, snapshots NULL: read from the tables. */
 struct site_source {
     const struct statistics *statistics; /* after statistics_finish, with the ids of the database */
     const struct event_rows *snapshots;  /* that kept the rows of snapshot_backtraces */

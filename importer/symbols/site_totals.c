@@ -54,8 +54,8 @@ static void index_stacks(const struct process_totals *process, const struct stac
     memset((void *)by_id, 0, n_stacks * sizeof *by_id);
     for (uint32_t i = 0; i < process->n_stacks; i++) {
         const struct stack_totals *stack = totals_stack(process, i);
-        if (stack->node && stack->node < n_stacks)
-            by_id[stack->node] = stack;
+        if (stack->backtrace && stack->backtrace < n_stacks)
+            by_id[stack->backtrace] = stack;
     }
 }
 

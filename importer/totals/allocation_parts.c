@@ -30,7 +30,7 @@ int allocation_parts_make(struct allocation_parts *allocations, uint32_t n_stack
 }
 
 int allocation_parts_emit(const struct allocation_parts *allocations, uint32_t stack,
-                          uint32_t process, uint32_t node, struct hash_map *tally,
+                          uint32_t process, uint32_t backtrace, struct hash_map *tally,
                           struct error *err)
 {
     int code = 0;
@@ -44,7 +44,8 @@ int allocation_parts_emit(const struct allocation_parts *allocations, uint32_t s
         const struct allocation_part *own =
             &allocations->pieces[piece - 1][part % ALLOCATION_PARTS_PER_PIECE];
         if (own->blocks)
-            code = pair_totals_append(tally, process, node, part, own->blocks, own->bytes, err);
+            code =
+                pair_totals_append(tally, process, backtrace, part, own->blocks, own->bytes, err);
     }
     return code;
 }

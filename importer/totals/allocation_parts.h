@@ -60,9 +60,9 @@ MTRACE_INLINE int allocation_parts_add(struct allocation_parts *allocations, uin
     return 0;
 }
 
-/* Appends the stack's buckets in order to the tally: from is `node`, to is the bucket. */
+/* Appends the stack's buckets in order to the tally: from is `backtrace`, to is the bucket. */
 int allocation_parts_emit(const struct allocation_parts *allocations, uint32_t stack,
-                          uint32_t process, uint32_t node, struct hash_map *tally,
+                          uint32_t process, uint32_t backtrace, struct hash_map *tally,
                           struct error *err);
 
 #endif

@@ -15,7 +15,7 @@ struct page_cell {
     uint64_t live_blocks : 18; /* enough for 8-byte blocks on a 1 MiB page */
     uint32_t live_bytes;
     uint32_t overhead_bytes;
-    uint32_t owner_node;
+    uint32_t owner_backtrace;
     uint8_t common_frames;
 };
 
@@ -44,7 +44,7 @@ struct heap_run {
     uint64_t address, end;
     uint64_t example_id;
     uint32_t heap;
-    uint32_t owner_node;
+    uint32_t owner_backtrace;
 };
 
 enum {
@@ -196,15 +196,15 @@ static inline int page_get(struct heap_pages *pages, uint32_t heap, uint64_t add
 static uint32_t common_frames(const struct definitions_backtrace *stacks,
                               const struct page_cell *page, uint32_t other)
 {
-    uint32_t node = page->owner_node;
+    uint32_t backtrace = page->owner_backtrace;
     uint32_t most =
         page->common_frames < MAX_COMMON_FRAMES ? page->common_frames : MAX_COMMON_FRAMES;
     uint32_t n = 0;
 
     if (!stacks)
         return 0;
-    for (; n < most && node && other && stacks[node].frame == stacks[other].frame; n++) {
-        node = stacks[node].parent;
+    for (; n < most && backtrace && other && stacks[backtrace].frame == stacks[other].frame; n++) {
+        backtrace = stacks[backtrace].parent;
         other = stacks[other].parent;
     }
     return n;
@@ -214,14 +214,15 @@ static void live_on_page(const struct heap_pages *pages, struct page_cell *page,
                          const struct allocation *allocation, uint64_t n_bytes)
 {
     if (page->live_blocks++ == 0) {
-        page->owner_node = allocation->node;
+        page->owner_backtrace = allocation->backtrace;
         page->common_frames = HEAP_PAGES_ONE_STACK;
         page->example_id = allocation->allocation_id & LIVE_BLOCK_MOST_ID;
     } else {
-        if (page->owner_node != allocation->node && page->common_frames)
-            page->common_frames = (uint8_t)common_frames(pages->stacks, page, allocation->node);
+        if (page->owner_backtrace != allocation->backtrace && page->common_frames)
+            page->common_frames =
+                (uint8_t)common_frames(pages->stacks, page, allocation->backtrace);
         if (allocation->allocation_id < page->example_id) {
-            page->owner_node = allocation->node;
+            page->owner_backtrace = allocation->backtrace;
             page->example_id = allocation->allocation_id & LIVE_BLOCK_MOST_ID;
         }
     }
@@ -256,7 +257,7 @@ static void note_state(struct heap_state *state, const struct allocation *alloca
         || (end == state->topmost_end && allocation->allocation_id < state->topmost_id)) {
         state->topmost_end = end;
         state->topmost_id = allocation->allocation_id;
-        state->topmost_node = allocation->node;
+        state->topmost_backtrace = allocation->backtrace;
     }
 }
 
@@ -288,7 +289,7 @@ static int add_run(struct heap_pages *pages, const struct allocation *allocation
                                               .end = end,
                                               .example_id = allocation->allocation_id,
                                               .heap = allocation->heap,
-                                              .owner_node = allocation->node};
+                                              .owner_backtrace = allocation->backtrace};
     return 0;
 }
 
@@ -476,7 +477,7 @@ static void put_runs(struct walk *walk, uint64_t address)
                                            .n_pages = (run->end - start) / walk->page_bytes,
                                            .live_bytes = run->end - start,
                                            .heap = run->heap,
-                                           .owner_node = run->owner_node,
+                                           .owner_backtrace = run->owner_backtrace,
                                            .common_frames = HEAP_PAGES_ONE_STACK});
         walk->covered_end = run->end;
     }
@@ -502,7 +503,7 @@ static void put_chunk(struct walk *walk, const struct heap_chunk *chunk)
                                            .n_pages = 1,
                                            .live_bytes = cell->live_bytes,
                                            .heap = chunk->heap,
-                                           .owner_node = cell->owner_node,
+                                           .owner_backtrace = cell->owner_backtrace,
                                            .common_frames = cell->common_frames});
     }
 }
@@ -548,7 +549,7 @@ int heap_pages_finish(struct heap_pages *pages, const uint64_t *moment_ns, struc
 /* Pages to be sorted. */
 struct owned_page {
     uint32_t process;
-    uint32_t node;
+    uint32_t backtrace;
     uint32_t common_frames; /* as in a pin */
     uint32_t heap;
     uint64_t page_live_bytes; /* of each of them */
@@ -564,8 +565,8 @@ static int compare(const void *left, const void *right)
 
     if (a->process != b->process)
         return a->process < b->process ? -1 : 1;
-    if (a->node != b->node)
-        return a->node < b->node ? -1 : 1;
+    if (a->backtrace != b->backtrace)
+        return a->backtrace < b->backtrace ? -1 : 1;
     if (a->common_frames != b->common_frames)
         return a->common_frames < b->common_frames ? -1 : 1;
     if (a->page_live_bytes != b->page_live_bytes)
@@ -583,7 +584,7 @@ static size_t collect(const struct heap_pages *pages, struct owned_page *owned)
             continue;
         owned[n++] = (struct owned_page){
             .process = heap_ranges_get(pages->ranges, page->heap)->process,
-            .node = page->owner_node,
+            .backtrace = page->owner_backtrace,
             .common_frames = page->common_frames == HEAP_PAGES_ONE_STACK ? 0 : page->common_frames,
             .heap = page->heap,
             .page_live_bytes = page->live_bytes / page->n_pages,
@@ -602,10 +603,10 @@ static size_t sum_up(const struct owned_page *owned, size_t n_owned, struct heap
 
     for (size_t i = 0; i < n_owned; i++) {
         bool is_new = i == 0 || owned[i].process != owned[i - 1].process
-                      || owned[i].node != owned[i - 1].node
+                      || owned[i].backtrace != owned[i - 1].backtrace
                       || owned[i].common_frames != owned[i - 1].common_frames;
         if (is_new)
-            pins[n++] = (struct heap_pin){.node = owned[i].node,
+            pins[n++] = (struct heap_pin){.backtrace = owned[i].backtrace,
                                           .common_frames = owned[i].common_frames,
                                           .heap = owned[i].heap,
                                           .emptiest_bytes = owned[i].page_live_bytes,

@@ -53,8 +53,8 @@ struct heap_page {
     uint64_t n_pages;
     uint64_t live_bytes; /* usable bytes of live blocks on these pages */
     uint32_t heap;
-    uint32_t owner_node;   /* the stack of example_id, the block with the lowest id */
-    uint8_t common_frames; /* innermost frames shared by all stacks, or HEAP_PAGES_ONE_STACK */
+    uint32_t owner_backtrace; /* the stack of example_id, the block with the lowest id */
+    uint8_t common_frames;    /* innermost frames shared by all stacks, or HEAP_PAGES_ONE_STACK */
 };
 
 struct heap_state {
@@ -62,7 +62,7 @@ struct heap_state {
     uint64_t pages_to[HEAP_PARTS_QUARTERS]; /* used pages by fill: to 25, 50, 75, 100 % */
     uint64_t topmost_end;                   /* 0: no live block */
     uint64_t topmost_id;
-    uint32_t topmost_node;
+    uint32_t topmost_backtrace;
 };
 
 struct page_cell;
@@ -108,7 +108,7 @@ int heap_pages_copy(struct heap_pages *to, const struct heap_pages *from, struct
 int heap_pages_finish(struct heap_pages *pages, const uint64_t *moment_ns, struct error *err);
 
 struct heap_pin {
-    uint32_t node;
+    uint32_t backtrace;
     uint32_t common_frames; /* 0: all, there is one stack */
     uint32_t heap;          /* one of its process's heaps */
     uint64_t n_pages;
@@ -117,8 +117,8 @@ struct heap_pin {
     uint64_t example_id;
 };
 
-/* After heap_pages_finish. Sorted by process, node and common_frames. The caller frees *ret with
- * free(); it is NULL after a failure. */
+/* After heap_pages_finish. Sorted by process, backtrace and common_frames. The caller frees *ret
+ * with free(); it is NULL after a failure. */
 int heap_pages_make_pins(const struct heap_pages *pages, struct heap_pin **ret, size_t *ret_n,
                          struct error *err);
 

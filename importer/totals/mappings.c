@@ -197,9 +197,10 @@ void mapping_visit(struct mapping *piece, const struct statistics_room *room,
     state_text(io, &piece->path, NULL);
     state_check(io,
                 piece->process && piece->process <= room->n_processes
-                    && piece->thread <= room->n_threads && piece->node <= room->n_nodes
-                    && piece->unmap_thread <= room->n_threads && piece->unmap_node <= room->n_nodes
-                    && piece->length && piece->length <= UINT64_MAX - piece->address,
+                    && piece->thread <= room->n_threads && piece->backtrace <= room->n_backtraces
+                    && piece->unmap_thread <= room->n_threads
+                    && piece->unmap_backtrace <= room->n_backtraces && piece->length
+                    && piece->length <= UINT64_MAX - piece->address,
                 "a mapping");
 }
 
@@ -308,7 +309,7 @@ static int end_piece(struct mappings *mappings, struct mapping *piece, const str
 {
     piece->unmapped_ns = event->time_ns;
     piece->unmap_thread = event->thread;
-    piece->unmap_node = event->node;
+    piece->unmap_backtrace = event->backtrace;
     mappings->anonymous_bytes -= touchable_bytes(piece);
     return mappings->ended(mappings->context, piece, err);
 }
@@ -350,10 +351,10 @@ static int begin_piece(struct mappings *mappings, const struct event *event, str
     piece->length = whole_pages(mappings, event->size);
     piece->mapped_ns = event->time_ns;
     piece->thread = event->thread;
-    piece->node = event->node;
+    piece->backtrace = event->backtrace;
     piece->process = mappings->process;
     piece->unmapped_ns = MAPPINGS_NEVER;
-    piece->unmap_thread = piece->unmap_node = 0;
+    piece->unmap_thread = piece->unmap_backtrace = 0;
     piece->peak_rss_bytes = piece->peak_rss_ns = MAPPINGS_NEVER;
     piece->sampled_ns = piece->sampled_bytes = 0;
     piece->mmap_id = ++*mappings->next_id;

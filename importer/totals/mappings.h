@@ -49,8 +49,8 @@ struct mapping {
     uint64_t peak_rss_ns;               /* of the latest sample with that many */
     uint64_t sampled_ns, sampled_bytes; /* the latest sample; private */
     uint32_t process;
-    uint32_t thread, node;
-    uint32_t unmap_thread, unmap_node; /* 0: none */
+    uint32_t thread, backtrace;
+    uint32_t unmap_thread, unmap_backtrace; /* 0: none */
     int32_t prot, flags, fd;
 };
 

@@ -67,7 +67,7 @@ struct moment_block moment_blocks_make(uint32_t process, const struct live_block
                                  .size_bytes = block->size,
                                  .slack_bytes = live_block_slack(block),
                                  .process = process,
-                                 .node = block->node,
+                                 .backtrace = block->backtrace,
                                  .call = block->call};
 }
 
@@ -123,7 +123,7 @@ void moment_blocks_visit(struct moment_blocks *blocks, const struct statistics_r
         for (size_t i = 0; i < list->n; i++) {
             state_check(io,
                         list->items[i].process == id && id <= room->n_processes
-                            && list->items[i].node <= room->n_nodes
+                            && list->items[i].backtrace <= room->n_backtraces
                             && list->items[i].address >> 48 == 0
                             && list->items[i].size_bytes <= EVENT_MAX_BYTES
                             && list->items[i].slack_bytes <= LIVE_BLOCK_SLACK_UNKNOWN,

@@ -30,7 +30,7 @@ struct moment_block {
     uint64_t allocation_id;
     uint64_t address;
     uint64_t size_bytes, slack_bytes;
-    uint32_t process, node;
+    uint32_t process, backtrace;
     uint8_t call;
 };
 

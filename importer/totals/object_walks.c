@@ -181,7 +181,7 @@ static int count_claimed(struct object_walk *walk, struct pairing *pairing,
         const struct sample_weight weight = weight_of(live, block);
         walk->claimed_blocks += weight.blocks;
         walk->claimed_bytes += weight.bytes;
-        code = pair_totals_add(claimed, 0, block->node, 0, weight.blocks, weight.bytes, err);
+        code = pair_totals_add(claimed, 0, block->backtrace, 0, weight.blocks, weight.bytes, err);
     }
     return code;
 }
@@ -201,10 +201,11 @@ static int count_unclaimed(struct object_walks *walks, struct object_walk *walk,
     for (uint32_t i = 0; code == 0 && i < live->n_stacks; i++) {
         const struct stack_totals *stack = totals_stack(live, i);
         const struct pair_totals_entry *taken =
-            stack->live_blocks && claimed->n ? pair_totals_find(claimed, 0, stack->node, 0) : NULL;
+            stack->live_blocks && claimed->n ? pair_totals_find(claimed, 0, stack->backtrace, 0)
+                                             : NULL;
         uint64_t blocks = stack->live_blocks - (taken ? taken->blocks : 0);
         if (blocks)
-            code = pair_totals_add(&walks->unclaimed, number, stack->node, 1, blocks,
+            code = pair_totals_add(&walks->unclaimed, number, stack->backtrace, 1, blocks,
                                    stack->live_bytes - (taken ? taken->bytes : 0), err);
     }
     walk->n_unclaimed = walks->unclaimed.n - n_before;
@@ -466,7 +467,7 @@ void object_walks_visit(struct object_walks *walks, const struct statistics_room
     for (size_t i = 0; i < walks->unclaimed.n; i++) {
         const struct pair_totals_entry *entry =
             &((struct pair_totals_entry *)walks->unclaimed.elements)[i];
-        state_check(io, entry->process <= walks->n && entry->from <= room->n_nodes, "a walk");
+        state_check(io, entry->process <= walks->n && entry->from <= room->n_backtraces, "a walk");
     }
     state_u64(io, &walks->n_bad);
     state_u64(io, &walks->n_left_out);

@@ -173,7 +173,7 @@ static int on_chain_ended(void *context, const struct pairing_chain *chain, stru
 }
 
 static int on_live_at_end(void *context, uint32_t pool, const struct live_block *block,
-                          uint32_t group, enum pairing_ended_by ended_by, uint32_t chain_node,
+                          uint32_t group, enum pairing_ended_by ended_by, uint32_t chain_backtrace,
                           struct error *err)
 {
     const struct pairing_end end = {
@@ -181,7 +181,7 @@ static int on_live_at_end(void *context, uint32_t pool, const struct live_block 
 
     struct pool_blocks *blocks = context;
 
-    (void)pool, (void)chain_node;
+    (void)pool, (void)chain_backtrace;
     return ended_by == PAIRING_EXEC && blocks->lifetimes
                ? lifetimes_ended(blocks->lifetimes, block, &end, err)
                : 0;
@@ -414,7 +414,8 @@ static int settle_moving(struct pool_blocks *blocks, uint32_t process,
                          bool *ret_stayed, struct error *err)
 {
     size_t at = find_moving(&blocks->moving, 0, process, link->realloc_from_id);
-    struct event event = {.time_ns = block->alloc_ns, .thread = block->thread, .node = block->node};
+    struct event event = {
+        .time_ns = block->alloc_ns, .thread = block->thread, .backtrace = block->backtrace};
     struct address_item old;
 
     *ret_stayed = false;
@@ -432,7 +433,8 @@ int pool_blocks_outer_allocated(struct pool_blocks *blocks, uint32_t process,
                                 struct error *err)
 {
     const struct address_item item = item_of(block, 0);
-    struct event event = {.time_ns = block->alloc_ns, .thread = block->thread, .node = block->node};
+    struct event event = {
+        .time_ns = block->alloc_ns, .thread = block->thread, .backtrace = block->backtrace};
     bool has_stayed = false;
     int code = link ? settle_moving(blocks, process, block, link, &has_stayed, err) : 0;
 
@@ -469,7 +471,7 @@ int pool_blocks_outer_ended(struct pool_blocks *blocks, uint32_t process,
 {
     struct event event = {.time_ns = end->time_ns,
                           .thread = end->thread ? end->thread : block->thread,
-                          .node = end->node,
+                          .backtrace = end->backtrace,
                           .group = end->group};
 
     const struct address_item item = item_of(block, 0);
@@ -545,8 +547,8 @@ static void put_ids(const struct statistics_ids *ids, struct pool_row *row)
     row->pool = ids->pools[row->pool];
     block->thread = ids->threads[block->thread];
     block->free_thread = ids->threads[block->free_thread];
-    block->node = ids->backtraces[block->node];
-    block->free_node = ids->backtraces[block->free_node];
+    block->backtrace = ids->backtraces[block->backtrace];
+    block->free_backtrace = ids->backtraces[block->free_backtrace];
 }
 
 static int fill_input(struct pool_blocks *blocks, struct error *err)
@@ -685,8 +687,9 @@ static void visit_taken(struct pool_blocks *blocks, uint32_t n_processes, struct
 void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, uint32_t n_groups,
                        struct checkpoint_io *io)
 {
-    const struct live_table_most most = {
-        .n_nodes = blocks->room.n_nodes, .n_processes = blocks->room.n_pools, .n_groups = n_groups};
+    const struct live_table_most most = {.n_backtraces = blocks->room.n_backtraces,
+                                         .n_processes = blocks->room.n_pools,
+                                         .n_groups = n_groups};
     size_t n_pools = blocks->n_pools;
 
     state_count(io, &n_pools, blocks->room.n_pools);

@@ -94,13 +94,13 @@ static int emit(struct row_spool *kept, struct kept *item, struct error *err)
     switch (item->kind) {
     case KEPT_EVENT:
         item->event.thread = ids->threads[item->event.thread];
-        item->event.node = ids->backtraces[item->event.node];
+        item->event.backtrace = ids->backtraces[item->event.backtrace];
         return kept->sink.event(kept->sink.context, &item->event, err);
     case KEPT_MAPPING:
         item->mapping.thread = ids->threads[item->mapping.thread];
-        item->mapping.node = ids->backtraces[item->mapping.node];
+        item->mapping.backtrace = ids->backtraces[item->mapping.backtrace];
         item->mapping.unmap_thread = ids->threads[item->mapping.unmap_thread];
-        item->mapping.unmap_node = ids->backtraces[item->mapping.unmap_node];
+        item->mapping.unmap_backtrace = ids->backtraces[item->mapping.unmap_backtrace];
         return kept->sink.mapping(kept->sink.context, &item->mapping, err);
     case KEPT_MOVE: /* blocks and groups keep their numbers */
         return kept->sink.move ? kept->sink.move(kept->sink.context, &item->move, err) : 0;
@@ -305,7 +305,7 @@ static int compare_stacks(const void *left, const void *right)
     const struct snapshot_stack *a = left;
     const struct snapshot_stack *b = right;
 
-    return (a->node > b->node) - (a->node < b->node);
+    return (a->backtrace > b->backtrace) - (a->backtrace < b->backtrace);
 }
 
 static int on_snapshot(void *context, const struct snapshot *snapshot, struct error *err)
@@ -321,7 +321,7 @@ static int on_snapshot(void *context, const struct snapshot *snapshot, struct er
     kept->stacks = stacks;
     for (size_t i = 0; i < snapshot->n_stacks; i++) {
         stacks[i] = snapshot->stacks[i];
-        stacks[i].node = kept->ids.backtraces[stacks[i].node];
+        stacks[i].backtrace = kept->ids.backtraces[stacks[i].backtrace];
     }
     if (!kept->sink.takes_any_order)
         qsort(stacks, snapshot->n_stacks, sizeof *stacks, compare_stacks);
@@ -369,7 +369,7 @@ static void visit_item(struct kept *item, const struct statistics_room *room,
     struct mapping *piece = &item->mapping;
 
     state_u32(io, &kind);
-    state_check(io, kind <= KEPT_MEMORY, "a fact");
+    state_check(io, kind <= KEPT_MEMORY, "a kept row");
     item->kind = kind <= KEPT_MEMORY ? (enum kept_kind)kind : KEPT_MOVE;
     switch (item->kind) {
     case KEPT_EVENT:
@@ -380,8 +380,8 @@ static void visit_item(struct kept *item, const struct statistics_room *room,
             event->text = NULL; /* of others it is no text */
         state_check(io,
                     event->process && event->process <= room->n_processes
-                        && event->thread <= room->n_threads && event->node <= room->n_nodes
-                        && event->kind <= EVENT_LOST,
+                        && event->thread <= room->n_threads
+                        && event->backtrace <= room->n_backtraces && event->kind <= EVENT_LOST,
                     "an event");
         return;
     case KEPT_MAPPING:

@@ -192,7 +192,7 @@ static int take_regular(struct snapshots *snapshots, struct process_totals *proc
     for (size_t i = 0; code == 0 && i < process->n_changed; i++) {
         struct stack_totals *stack = process->changed[i];
         struct change now = {stack->live_bytes, stack->live_blocks,
-                             totals_stack_number(process, stack->node), 0};
+                             totals_stack_number(process, stack->backtrace), 0};
         code = put_change(snapshots, taken, stack, &now, err);
     }
     process->n_changed = 0;
@@ -309,7 +309,7 @@ static void begin(struct snapshots *snapshots)
     snapshots->last_id++;
 }
 
-static int add_stack(struct snapshots *snapshots, uint32_t node, uint64_t live_bytes,
+static int add_stack(struct snapshots *snapshots, uint32_t backtrace, uint64_t live_bytes,
                      uint64_t live_blocks, struct error *err)
 {
     struct snapshot_stack *stacks = dynamic_array_reserve(
@@ -323,7 +323,7 @@ static int add_stack(struct snapshots *snapshots, uint32_t node, uint64_t live_b
         .snapshot_id = snapshots->last_id,
         .live_bytes = live_bytes,
         .live_blocks = live_blocks,
-        .node = node,
+        .backtrace = backtrace,
     };
     return 0;
 }
@@ -333,7 +333,7 @@ static int compare_stacks(const void *left, const void *right)
     const struct snapshot_stack *a = left;
     const struct snapshot_stack *b = right;
 
-    return (a->node > b->node) - (a->node < b->node);
+    return (a->backtrace > b->backtrace) - (a->backtrace < b->backtrace);
 }
 
 static int emit(struct snapshots *snapshots, uint32_t process, uint64_t at_ns, const char *reason,
@@ -362,7 +362,7 @@ static int emit_regular(struct snapshots *snapshots, const struct process_totals
         struct stack_totals *stack = totals_stack(process, change->number);
         stack->snapshot_bytes = change->live_bytes;
         stack->snapshot_blocks = change->live_blocks;
-        code = add_stack(snapshots, stack->node, change->live_bytes, change->live_blocks, err);
+        code = add_stack(snapshots, stack->backtrace, change->live_bytes, change->live_blocks, err);
     }
     return code ? code : emit(snapshots, process_id, taken->at_ns, "regular", err);
 }
@@ -393,7 +393,8 @@ static int take_peak(struct snapshots *snapshots, const struct process_totals *p
     for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++) {
         const struct stack_totals *stack = totals_stack(process, i);
         if (stack->peak_blocks)
-            code = add_stack(snapshots, stack->node, stack->peak_bytes, stack->peak_blocks, err);
+            code =
+                add_stack(snapshots, stack->backtrace, stack->peak_bytes, stack->peak_blocks, err);
     }
     return code ? code : emit(snapshots, process_id, process->peak_ns, "peak", err);
 }
@@ -408,7 +409,8 @@ static int take_end(struct snapshots *snapshots, const struct process_totals *pr
         const struct stack_totals *stack = totals_stack(process, i);
         if (stack->live_blocks
             || stack->snapshot_blocks) /* also if freed since the last snapshot */
-            code = add_stack(snapshots, stack->node, stack->live_bytes, stack->live_blocks, err);
+            code =
+                add_stack(snapshots, stack->backtrace, stack->live_bytes, stack->live_blocks, err);
     }
     return code ? code : emit(snapshots, process_id, end_ns, "end", err);
 }

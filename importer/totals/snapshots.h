@@ -40,7 +40,7 @@ enum {
 struct snapshot_stack {
     uint64_t snapshot_id;
     uint64_t live_bytes, live_blocks;
-    uint32_t node;
+    uint32_t backtrace;
 };
 
 struct snapshot {
@@ -50,7 +50,7 @@ struct snapshot {
     uint32_t process;
     size_t n_stacks;
     const struct snapshot_stack
-        *stacks; /* sorted by node, unless snapshots_leave_order was called */
+        *stacks; /* sorted by backtrace, unless snapshots_leave_order was called */
 };
 
 typedef int snapshots_fn(void *context, const struct snapshot *snapshot, struct error *err);

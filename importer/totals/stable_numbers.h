@@ -27,7 +27,7 @@ struct statistics_limits {
 
 /* Capacities. */
 struct statistics_room {
-    uint32_t n_processes, n_threads, n_nodes, n_pools;
+    uint32_t n_processes, n_threads, n_backtraces, n_pools;
 };
 
 #endif

@@ -16,7 +16,7 @@ enum {
 int chain_totals_add(struct hash_map *totals, const struct pairing_chain *chain, bool leaked,
                      struct error *err)
 {
-    const uint32_t key[KEY_BYTES / sizeof(uint32_t)] = {chain->process, chain->first_node};
+    const uint32_t key[KEY_BYTES / sizeof(uint32_t)] = {chain->process, chain->first_backtrace};
     struct chain_totals_entry *entry = hash_map_get(totals, key, KEY_BYTES, sizeof *entry);
 
     if (!entry)
@@ -40,7 +40,7 @@ static int compare_entries(const void *left, const void *right)
 
     if (a->process != b->process)
         return a->process < b->process ? -1 : 1;
-    return (a->first_node > b->first_node) - (a->first_node < b->first_node);
+    return (a->first_backtrace > b->first_backtrace) - (a->first_backtrace < b->first_backtrace);
 }
 
 void chain_totals_sort(struct hash_map *totals)
@@ -49,7 +49,7 @@ void chain_totals_sort(struct hash_map *totals)
         qsort(totals->elements, totals->n, sizeof(struct chain_totals_entry), compare_entries);
 }
 
-void chain_totals_visit(struct hash_map *totals, uint32_t n_processes, uint32_t n_nodes,
+void chain_totals_visit(struct hash_map *totals, uint32_t n_processes, uint32_t n_backtraces,
                         struct checkpoint_io *io)
 {
     const struct chain_totals_entry *entries;
@@ -57,48 +57,49 @@ void chain_totals_visit(struct hash_map *totals, uint32_t n_processes, uint32_t 
     state_keyed(io, totals, KEY_BYTES, sizeof *entries);
     entries = totals->elements;
     for (size_t i = 0; i < totals->n; i++)
-        state_check(io, entries[i].process <= n_processes && entries[i].first_node <= n_nodes,
+        state_check(io,
+                    entries[i].process <= n_processes && entries[i].first_backtrace <= n_backtraces,
                     "totals of chains");
 }
 
 /* ---- blocks that are live at the end ---- */
 
-static void left_blocks_done(struct left_blocks *blocks)
+static void leaked_blocks_done(struct leaked_blocks *blocks)
 {
     free(blocks->list);
-    *blocks = (struct left_blocks){0};
+    *blocks = (struct leaked_blocks){0};
 }
 
-int left_blocks_add(struct left_blocks *blocks, const struct live_block *block, uint32_t group,
-                    enum pairing_ended_by ended_by, struct error *err)
+int leaked_blocks_add(struct leaked_blocks *blocks, const struct live_block *block, uint32_t group,
+                      enum pairing_ended_by ended_by, struct error *err)
 {
-    struct left_block *list =
+    struct leaked_block *list =
         dynamic_array_reserve(blocks->list, &blocks->capacity, blocks->n + 1, sizeof *list);
 
     if (!list)
         return error_set(err, ERROR_NOMEM, "out of memory for %zu live blocks", blocks->n);
     blocks->list = list;
     list[blocks->n++] =
-        (struct left_block){.block = *block, .group = group, .ended_by = (uint8_t)ended_by};
+        (struct leaked_block){.block = *block, .group = group, .ended_by = (uint8_t)ended_by};
     return 0;
 }
 
 static int by_id(const void *left, const void *right)
 {
-    uint64_t a = ((const struct left_block *)left)->block.allocation_id;
-    uint64_t b = ((const struct left_block *)right)->block.allocation_id;
+    uint64_t a = ((const struct leaked_block *)left)->block.allocation_id;
+    uint64_t b = ((const struct leaked_block *)right)->block.allocation_id;
 
     return (a > b) - (a < b);
 }
 
-bool left_blocks_next(struct left_blocks *blocks, struct allocation *ret)
+bool leaked_blocks_next(struct leaked_blocks *blocks, struct allocation *ret)
 {
     if (!blocks->is_sorted && blocks->n > 1)
         qsort(blocks->list, blocks->n, sizeof *blocks->list, by_id);
     blocks->is_sorted = true;
     if (blocks->n_reported == blocks->n)
         return false;
-    const struct left_block *left = &blocks->list[blocks->n_reported++];
+    const struct leaked_block *left = &blocks->list[blocks->n_reported++];
     const struct live_block *block = &left->block;
     *ret = (struct allocation){.allocation_id = block->allocation_id,
                                .alloc_ns = block->alloc_ns,
@@ -107,7 +108,7 @@ bool left_blocks_next(struct left_blocks *blocks, struct allocation *ret)
                                .size_bytes = block->size,
                                .slack_bytes = live_block_slack(block),
                                .intervening = PAIRING_UNKNOWN,
-                               .node = block->node,
+                               .backtrace = block->backtrace,
                                .thread = block->thread,
                                .group = left->group,
                                .free_group = left->group,
@@ -212,8 +213,8 @@ static int make_parts(struct statistics *statistics, const char *target, struct 
     if (code == 0)
         code = pairing_new(n_processes, n_threads, &sink, &statistics->pairing, err);
     if (code == 0)
-        code =
-            totals_new(n_processes, n_threads, statistics->room.n_nodes, &statistics->totals, err);
+        code = totals_new(n_processes, n_threads, statistics->room.n_backtraces,
+                          &statistics->totals, err);
     if (code == 0)
         code = heap_ranges_new(n_processes, statistics->page_bytes, statistics->word_bytes,
                                &statistics->heaps, err);
@@ -248,7 +249,7 @@ int statistics_new(const struct definitions *definitions, const struct statistic
         room ? *room
              : (struct statistics_room){.n_processes = (uint32_t)definitions->n_processes,
                                         .n_threads = (uint32_t)definitions->n_threads,
-                                        .n_nodes = (uint32_t)definitions->n_backtraces,
+                                        .n_backtraces = (uint32_t)definitions->n_backtraces,
                                         .n_pools = (uint32_t)definitions->n_pools};
     int code = make_parts(statistics, target, err);
     if (code) {
@@ -338,7 +339,7 @@ uint64_t statistics_n_left_out(const struct statistics *statistics, enum statist
     return count_left_out(statistics, kind);
 }
 
-void statistics_keep_left(struct statistics *statistics)
+void statistics_keep_leaked(struct statistics *statistics)
 {
     statistics->left.is_wanted = true;
 }
@@ -392,7 +393,7 @@ bool statistics_continue(struct statistics *statistics, const struct definitions
     bool is_same = definitions->n_processes <= statistics->room.n_processes
                    && definitions->n_processes >= statistics->n_processes
                    && definitions->n_threads <= statistics->room.n_threads
-                   && definitions->n_backtraces <= statistics->room.n_nodes
+                   && definitions->n_backtraces <= statistics->room.n_backtraces
                    && (definitions->n_groups > 0) == (statistics->groups != NULL)
                    && (definitions->n_pools > 0) == (statistics->pools != NULL);
 
@@ -434,7 +435,7 @@ void statistics_free(struct statistics *statistics)
     lifetimes_free(statistics->lifetimes);
     heap_ranges_free(statistics->heaps);
     moment_blocks_free(statistics->blocks);
-    left_blocks_done(&statistics->left);
+    leaked_blocks_done(&statistics->left);
     totals_free(statistics->totals);
     group_totals_free(statistics->groups);
     pool_blocks_free(statistics->pools);

@@ -100,9 +100,9 @@ uint64_t statistics_n_left_out(const struct statistics *statistics, enum statist
 
 /* Keeps the blocks that are live at the end for statistics_next_left although other rows are
  * omitted. Before statistics_finish. */
-void statistics_keep_left(struct statistics *statistics);
+void statistics_keep_leaked(struct statistics *statistics);
 
-/* Replaces the numbers of threads, nodes and pools by their ids in the definitions. After
+/* Replaces the numbers of threads, backtraces and pools by their ids in the definitions. After
  * statistics_finish; ids must live until the last row. */
 int statistics_renumber(struct statistics *statistics, const struct statistics_ids *ids,
                         struct error *err);
@@ -147,7 +147,8 @@ int statistics_begin_rows(struct statistics *statistics, struct error *err);
  * false if they were not kept: nothing happened. */
 int statistics_skip_rows(struct statistics *statistics, bool *ret_were_skipped, struct error *err);
 
-/* The next allocation, and the chain that begins with it, or NULL; the chain is valid until the next call. Returns
+/* The next allocation, and the chain that begins with it, or NULL; the chain is valid until the
+ * next call. Returns
  * 1, 0 at the end, negative on failure. Read all of them: this also counts pages. */
 int statistics_next_row(struct statistics *statistics, struct allocation *ret_allocation,
                         const struct pairing_chain **ret_chain, struct error *err);
@@ -155,7 +156,7 @@ int statistics_next_row(struct statistics *statistics, struct allocation *ret_al
 int statistics_end_rows(struct statistics *statistics, struct error *err);
 
 /* The next block that is live at the end, in order of id; false at the end. After
- * statistics_skip_rows and statistics_keep_left. */
+ * statistics_skip_rows and statistics_keep_leaked. */
 bool statistics_next_left(struct statistics *statistics, struct allocation *ret_allocation);
 
 /* Time of its last event so far; 0: none. */
@@ -187,7 +188,7 @@ void statistics_visit(struct statistics *statistics, struct checkpoint_io *io);
 /* Sums of realloc chains by process and first stack. */
 struct chain_totals_entry {
     uint32_t process;
-    uint32_t first_node;
+    uint32_t first_backtrace;
     uint64_t chains, leaked_chains;
     uint64_t reallocs, moves, copied_bytes;
     uint64_t longest;
@@ -202,10 +203,10 @@ int chain_totals_add(struct hash_map *totals, const struct pairing_chain *chain,
 void chain_totals_sort(struct hash_map *totals);
 
 /* Saves the sums, or loads them into an empty map (checkpoint_io.h). */
-void chain_totals_visit(struct hash_map *totals, uint32_t n_processes, uint32_t n_nodes,
+void chain_totals_visit(struct hash_map *totals, uint32_t n_processes, uint32_t n_backtraces,
                         struct checkpoint_io *io);
 
-struct left_block {
+struct leaked_block {
     struct live_block block;
     uint32_t group;
     uint8_t ended_by; /* enum pairing_ended_by */
@@ -213,19 +214,19 @@ struct left_block {
 
 /* The blocks that are live at the end, for their rows when other rows are omitted. The pairing
  * reports them in no order. Zero-initialized: disabled. */
-struct left_blocks {
-    struct left_block *list;
+struct leaked_blocks {
+    struct leaked_block *list;
     size_t n, capacity;
     size_t n_reported;
     bool is_wanted, is_sorted;
 };
 
-int left_blocks_add(struct left_blocks *blocks, const struct live_block *block, uint32_t group,
-                    enum pairing_ended_by ended_by, struct error *err);
+int leaked_blocks_add(struct leaked_blocks *blocks, const struct live_block *block, uint32_t group,
+                      enum pairing_ended_by ended_by, struct error *err);
 
 /* The next block as an allocation, in order of id, without its earlier chain; false at the end. The
  * first call sorts them. */
-bool left_blocks_next(struct left_blocks *blocks, struct allocation *ret);
+bool leaked_blocks_next(struct leaked_blocks *blocks, struct allocation *ret);
 
 /* The time bucket that was found last, and the times in it. */
 struct life_part {
@@ -263,10 +264,10 @@ struct process_statistics {
 /* How many events ahead the slot in the live table, the block, and the totals of its stack are
  * prefetched. */
 enum {
-    FACTS_EXPECT_STACK = 4,
-    FACTS_EXPECT_BLOCK = 8,
-    FACTS_EXPECT_SLOT = 12,
-    FACTS_EXPECTED = 16 /* a power of two, and more than the farthest */
+    STATISTICS_PREFETCH_STACK = 4,
+    STATISTICS_PREFETCH_BLOCK = 8,
+    STATISTICS_PREFETCH_SLOT = 12,
+    STATISTICS_PREFETCHED = 16 /* a power of two, and more than the farthest */
 };
 
 /* Prefetched data of an event. Invalid if its prefetch slot is for another address. */
@@ -303,14 +304,14 @@ struct statistics {
     enum left_out left_out;
     bool keeps_memory;            /* of statistics_keep_memory */
     struct moment_blocks *blocks; /* NULL: rows say which were live at the moments */
-    struct left_blocks left;      /* statistics_keep_left */
+    struct leaked_blocks left;    /* statistics_keep_leaked */
     struct statistics_room room;
     struct statistics_limits limits;
     uint32_t n_processes;       /* begun */
     struct statistics_ids ids;  /* statistics_renumber; all zero: numbers are ids */
     struct pairing_chain chain; /* of the last row */
-    struct expected expected
-        [FACTS_EXPECTED]; /* ring: entry n_expected modulo its size is that of the next event */
+    /* ring: entry n_expected modulo its size is that of the next event */
+    struct expected expected[STATISTICS_PREFETCHED];
     uint32_t n_expected;
     uint64_t last_mapping_id;
     uint64_t n_events;
@@ -326,9 +327,9 @@ struct window_numbers statistics_window_numbers(const struct statistics *statist
                                                 uint32_t process);
 
 /* Maps DEFINITIONS_NO_BACKTRACE (stack not captured) to 0. */
-static inline uint32_t statistics_known_node(uint32_t node)
+static inline uint32_t statistics_known_backtrace(uint32_t backtrace)
 {
-    return node == DEFINITIONS_NO_BACKTRACE ? 0 : node;
+    return backtrace == DEFINITIONS_NO_BACKTRACE ? 0 : backtrace;
 }
 
 /* Reports an allocation for which heap_ranges_is_heap_block holds to heap_ranges and
@@ -389,9 +390,9 @@ static inline void statistics_prefetch_stack(const struct expecting *own, const 
     if (!live_table_is_prefetch_slot(live, event->address, &expected->prefetch_slot))
         return;
     if (event->kind == EVENT_ALLOC || event->kind == EVENT_REALLOC_END)
-        expected->stack = totals_stack_find(totals, event->node);
+        expected->stack = totals_stack_find(totals, event->backtrace);
     else if (block && event->address && block->address == event->address)
-        expected->stack = totals_stack_find(totals, block->node);
+        expected->stack = totals_stack_find(totals, block->backtrace);
     if (expected->stack)
         totals_stack_fetch(expected->stack);
 }
@@ -404,17 +405,18 @@ static inline void statistics_prefetch_next(const struct expecting *own, const s
     struct statistics *statistics = own->statistics;
     uint32_t now = statistics->n_expected++;
 
-    if (mtrace_likely(n_events > FACTS_EXPECT_SLOT))
-        statistics_prefetch_slot(own, &events[FACTS_EXPECT_SLOT],
-                                 &statistics->expected[(now + FACTS_EXPECT_SLOT) % FACTS_EXPECTED]);
-    if (mtrace_likely(n_events > FACTS_EXPECT_BLOCK))
+    if (mtrace_likely(n_events > STATISTICS_PREFETCH_SLOT))
+        statistics_prefetch_slot(
+            own, &events[STATISTICS_PREFETCH_SLOT],
+            &statistics->expected[(now + STATISTICS_PREFETCH_SLOT) % STATISTICS_PREFETCHED]);
+    if (mtrace_likely(n_events > STATISTICS_PREFETCH_BLOCK))
         statistics_prefetch_block(
-            &events[FACTS_EXPECT_BLOCK],
-            &statistics->expected[(now + FACTS_EXPECT_BLOCK) % FACTS_EXPECTED]);
-    if (mtrace_likely(n_events > FACTS_EXPECT_STACK))
+            &events[STATISTICS_PREFETCH_BLOCK],
+            &statistics->expected[(now + STATISTICS_PREFETCH_BLOCK) % STATISTICS_PREFETCHED]);
+    if (mtrace_likely(n_events > STATISTICS_PREFETCH_STACK))
         statistics_prefetch_stack(
-            own, &events[FACTS_EXPECT_STACK],
-            &statistics->expected[(now + FACTS_EXPECT_STACK) % FACTS_EXPECTED]);
+            own, &events[STATISTICS_PREFETCH_STACK],
+            &statistics->expected[(now + STATISTICS_PREFETCH_STACK) % STATISTICS_PREFETCHED]);
 }
 
 /* The prefetched data of the current event. Its prefetch slot is valid for the address. */
@@ -422,7 +424,8 @@ static inline struct expected *statistics_expected(struct statistics *statistics
                                                    const struct live_table *live,
                                                    const struct event *event)
 {
-    struct expected *expected = &statistics->expected[statistics->n_expected % FACTS_EXPECTED];
+    struct expected *expected =
+        &statistics->expected[statistics->n_expected % STATISTICS_PREFETCHED];
 
     if (mtrace_unlikely(
             !live_table_is_prefetch_slot(live, event->address, &expected->prefetch_slot))) {

@@ -201,7 +201,7 @@ bool statistics_blocks_plain(struct statistics *statistics, const struct event *
         block = pairing_plain_free(statistics->pairing, event, prefetch_slot, &intervening);
         if (block) {
             struct pairing_end end = pairing_end_of_free(event, intervening);
-            end.node = statistics_known_node(end.node);
+            end.backtrace = statistics_known_backtrace(end.backtrace);
             *ret_code = count_end(statistics, event->process, block, &end, err);
             live_table_remove_prefetch_slot(live, prefetch_slot);
         }
@@ -270,7 +270,7 @@ static inline int count_leaked_allocation(struct statistics *statistics, uint32_
                                           const struct live_block *block,
                                           const struct sample_weight *weight, struct error *err)
 {
-    return totals_leaked_allocation(statistics->totals, process, block->node,
+    return totals_leaked_allocation(statistics->totals, process, block->backtrace,
                                     part_of_life(statistics, process, block->alloc_ns), weight,
                                     err);
 }
@@ -295,16 +295,17 @@ static int on_leaked(struct statistics *statistics, uint32_t process,
 }
 
 static int on_live_at_end(void *context, uint32_t process, const struct live_block *block,
-                          uint32_t group, enum pairing_ended_by ended_by, uint32_t chain_node,
+                          uint32_t group, enum pairing_ended_by ended_by, uint32_t chain_backtrace,
                           struct error *err)
 {
     struct statistics *statistics = context;
     struct pairing_end end = {
         .intervening = PAIRING_UNKNOWN, .group = group, .block_group = group, .ended_by = ended_by};
-    int code = totals_live_at_end(statistics->totals, process, block, ended_by, chain_node, err);
+    int code =
+        totals_live_at_end(statistics->totals, process, block, ended_by, chain_backtrace, err);
 
     if (code == 0 && statistics->left.is_wanted)
-        code = left_blocks_add(&statistics->left, block, group, ended_by, err);
+        code = leaked_blocks_add(&statistics->left, block, group, ended_by, err);
     if (code == 0 && ended_by == PAIRING_LEAKED)
         code = on_leaked(statistics, process, block, group, err);
     if (code == 0 && ended_by == PAIRING_EXEC && statistics->lifetimes)
@@ -340,7 +341,7 @@ static int on_left_run(void *context, uint32_t process, const struct live_block 
         for (size_t i = 0; code == 0 && i < n_places; i++)
             if (pairing_is_single(&places[i]))
                 code = on_live_at_end(statistics, process, &places[i], 0, PAIRING_LEAKED,
-                                      places[i].node, err);
+                                      places[i].backtrace, err);
         return code;
     }
     code = totals_left_run(statistics->totals, process, places, n_places, ret_n_others, err);
@@ -372,7 +373,7 @@ static int on_unmatched(void *context, const struct pairing_unmatched *unmatched
                               .value = unmatched->is_realloc,
                               .process = unmatched->process,
                               .thread = unmatched->thread,
-                              .node = unmatched->node};
+                              .backtrace = unmatched->backtrace};
 
     return counts->unknown_frees + counts->unknown_reallocs <= MAX_UNMATCHED_FREES
                ? statistics->sink.event(statistics->sink.context, &row, err)

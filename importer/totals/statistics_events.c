@@ -136,8 +136,8 @@ static int elided_event(struct statistics *statistics, const struct event *event
                                        event->n_elided, event->size, err);
     }
     return code ? code
-                : totals_elided(statistics->totals, event, statistics_known_node(event->free_node),
-                                err);
+                : totals_elided(statistics->totals, event,
+                                statistics_known_backtrace(event->free_backtrace), err);
 }
 
 static int pool_event(struct statistics *statistics, const struct event *event, struct error *err)
@@ -299,9 +299,9 @@ int statistics_event(struct statistics *statistics, const struct event *event, s
         return pairing_event(statistics->pairing, event, err);
     case EVENT_FREE:
     case EVENT_REALLOC_BEGIN:
-        if (mtrace_unlikely(event->node == DEFINITIONS_NO_BACKTRACE)) {
+        if (mtrace_unlikely(event->backtrace == DEFINITIONS_NO_BACKTRACE)) {
             struct event bare = *event;
-            bare.node = 0;
+            bare.backtrace = 0;
             return pairing_event(statistics->pairing, &bare, err);
         }
         return pairing_event(statistics->pairing, event, err);

@@ -42,7 +42,7 @@ int statistics_renumber(struct statistics *statistics, const struct statistics_i
         struct phases *phases = &statistics->processes[id].phases;
         for (uint32_t i = 0; i < process->n_stacks; i++) {
             struct stack_totals *stack = totals_stack(process, i);
-            stack->node = ids->backtraces[stack->node];
+            stack->backtrace = ids->backtraces[stack->backtrace];
         }
         for (size_t i = 0; i < phases->n; i++)
             phases->list[i].thread = ids->threads[phases->list[i].thread];
@@ -54,7 +54,7 @@ int statistics_renumber(struct statistics *statistics, const struct statistics_i
     for (size_t i = 0; i < statistics->walks.n; i++)
         statistics->walks.list[i].thread = ids->threads[statistics->walks.list[i].thread];
     for (size_t i = 0; i < statistics->chains.n; i++)
-        chains[i].first_node = ids->backtraces[chains[i].first_node];
+        chains[i].first_backtrace = ids->backtraces[chains[i].first_backtrace];
     int code = statistics->pools ? pool_blocks_renumber(statistics->pools, ids, err) : 0;
     return code ? code : renumber_threads(totals, statistics, err);
 }
@@ -120,14 +120,14 @@ static void renumber_row(struct statistics *statistics, struct allocation *alloc
 {
     const struct statistics_ids *ids = &statistics->ids;
 
-    allocation->node = ids->backtraces[allocation->node];
-    allocation->free_node = ids->backtraces[allocation->free_node];
+    allocation->backtrace = ids->backtraces[allocation->backtrace];
+    allocation->free_backtrace = ids->backtraces[allocation->free_backtrace];
     allocation->thread = ids->threads[allocation->thread];
     allocation->free_thread = ids->threads[allocation->free_thread];
     if (*chain) {
         statistics->chain = **chain;
-        statistics->chain.first_node = ids->backtraces[statistics->chain.first_node];
-        statistics->chain.last_node = ids->backtraces[statistics->chain.last_node];
+        statistics->chain.first_backtrace = ids->backtraces[statistics->chain.first_backtrace];
+        statistics->chain.last_backtrace = ids->backtraces[statistics->chain.last_backtrace];
         *chain = &statistics->chain;
     }
 }
@@ -153,7 +153,7 @@ bool statistics_next_left(struct statistics *statistics, struct allocation *ret_
     uint64_t occupied;
     uint32_t process;
 
-    if (!left_blocks_next(&statistics->left, ret_allocation))
+    if (!leaked_blocks_next(&statistics->left, ret_allocation))
         return false;
     if (statistics->ids.threads)
         renumber_row(statistics, ret_allocation, &no_chain);
@@ -176,12 +176,12 @@ static int place_kept(struct statistics *statistics, const struct moment_block *
                                     .address = block->address,
                                     .size_bytes = block->size_bytes,
                                     .slack_bytes = block->slack_bytes,
-                                    .node = block->node,
+                                    .backtrace = block->backtrace,
                                     .call = block->call};
     uint64_t occupied = block->size_bytes;
 
     if (statistics->ids.backtraces)
-        allocation.node = statistics->ids.backtraces[block->node];
+        allocation.backtrace = statistics->ids.backtraces[block->backtrace];
     if (block->slack_bytes != LIVE_BLOCK_SLACK_UNKNOWN)
         occupied += block->slack_bytes;
     if (!heap_ranges_is_heap_block(block->call, occupied))

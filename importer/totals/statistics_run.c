@@ -195,12 +195,13 @@ static inline int count_allocation(struct run *run, struct stack_totals *stack,
 }
 
 static inline struct stack_totals *stack_of(const struct run *run, const struct expected *expected,
-                                            uint32_t node)
+                                            uint32_t backtrace)
 {
     struct stack_totals *stack = expected->stack;
 
-    return mtrace_likely(stack && stack->node == node) ? stack
-                                                       : totals_stack_find(run->totals, node);
+    return mtrace_likely(stack && stack->backtrace == backtrace)
+               ? stack
+               : totals_stack_find(run->totals, backtrace);
 }
 
 /* Rejects the first block of a stack or size class, and what pairing_plain_allocation rejects. */
@@ -209,7 +210,7 @@ static inline bool take_allocation(struct run *run, const struct event *event, i
 {
     const struct expected *expected =
         statistics_expected(run->statistics, run->expecting.live, event);
-    struct stack_totals *stack = stack_of(run, expected, event->node);
+    struct stack_totals *stack = stack_of(run, expected, event->backtrace);
 
     if (mtrace_unlikely(!stack || size_class_of(event->size) >= run->totals->n_sizes))
         return false;
@@ -229,7 +230,7 @@ static inline int count_end(struct run *run, struct stack_totals *stack, const s
     struct statistics *statistics = run->statistics;
     struct process_totals *totals = run->totals;
     const struct sample_weight weight = {.blocks = 1, .bytes = block->size};
-    uint32_t node = statistics_known_node(event->node);
+    uint32_t backtrace = statistics_known_backtrace(event->backtrace);
     uint64_t lifetime = event->time_ns - block->alloc_ns;
     struct lifetime_class_totals *class = &totals->lifetimes[lifetime_class_of(lifetime)];
     int code = 0;
@@ -254,14 +255,15 @@ static inline int count_end(struct run *run, struct stack_totals *stack, const s
         run->other_bytes -= occupied;
         statistics_mapped_block_ended(run->statistics, run->process, event->address);
     }
-    if (node)
-        code = totals_count_free_site(statistics->totals, run->process, stack, node, &weight, err);
+    if (backtrace)
+        code = totals_count_free_site(statistics->totals, run->process, stack, backtrace, &weight,
+                                      err);
     if (code == 0 && statistics->blocks)
         code = moment_blocks_ended(statistics->blocks, run->process, block, err);
     if (code || !statistics->lifetimes)
         return code;
     struct pairing_end end = pairing_end_of_free(event, intervening);
-    end.node = node;
+    end.backtrace = backtrace;
     return lifetimes_ended(statistics->lifetimes, block, &end, err);
 }
 
@@ -278,7 +280,7 @@ static inline bool take_end(struct run *run, const struct event *event, int *ret
     if (event->time_ns != run->totals->now_ns)
         begin_instant(run, event->time_ns);
     *ret_code =
-        count_end(run, stack_of(run, expected, block->node), event, block, intervening, err);
+        count_end(run, stack_of(run, expected, block->backtrace), event, block, intervening, err);
     live_table_remove_prefetch_slot(run->expecting.live, &expected->prefetch_slot);
     return true;
 }

@@ -51,7 +51,7 @@ static void visit_own(struct statistics *statistics, struct checkpoint_io *io)
 {
     size_t n = statistics->n_processes;
 
-    state_part(io, STATE_FACTS, VERSION);
+    state_part(io, STATE_STATISTICS, VERSION);
     state_u64(io, &statistics->last_mapping_id);
     state_u64(io, &statistics->n_events);
     state_u64(io, &statistics->estimated_bytes);
@@ -60,12 +60,13 @@ static void visit_own(struct statistics *statistics, struct checkpoint_io *io)
     state_count(io, &n, statistics->n_processes);
     for (size_t id = 1; id <= n && checkpoint_io_code(io) == 0; id++)
         visit_process(statistics, &statistics->processes[id], io);
-    chain_totals_visit(&statistics->chains, statistics->n_processes, statistics->room.n_nodes, io);
+    chain_totals_visit(&statistics->chains, statistics->n_processes, statistics->room.n_backtraces,
+                       io);
 }
 
-static bool has_stack(const void *context, uint32_t process, uint32_t node)
+static bool has_stack(const void *context, uint32_t process, uint32_t backtrace)
 {
-    return totals_has_stack(context, process, node);
+    return totals_has_stack(context, process, backtrace);
 }
 
 static void visit_groups(struct statistics *statistics, struct checkpoint_io *io)
@@ -113,7 +114,7 @@ static void visit_pools(struct statistics *statistics, struct checkpoint_io *io)
 void statistics_visit(struct statistics *statistics, struct checkpoint_io *io)
 {
     const struct statistics_room room = room_begun(statistics);
-    const struct live_table_most most = {.n_nodes = room.n_nodes,
+    const struct live_table_most most = {.n_backtraces = room.n_backtraces,
                                          .n_processes = room.n_processes,
                                          .n_groups = (uint32_t)statistics->definitions->n_groups,
                                          .has_stack = has_stack,

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int totals_new(uint32_t n_processes, uint32_t n_threads, uint32_t n_nodes, struct totals **ret,
+int totals_new(uint32_t n_processes, uint32_t n_threads, uint32_t n_backtraces, struct totals **ret,
                struct error *err)
 {
     struct totals *totals = calloc(1, sizeof *totals);
@@ -24,7 +24,7 @@ int totals_new(uint32_t n_processes, uint32_t n_threads, uint32_t n_nodes, struc
     }
     totals->n_processes = n_processes;
     totals->n_threads = n_threads;
-    totals->n_nodes = n_nodes;
+    totals->n_backtraces = n_backtraces;
     for (uint32_t i = 0; i <= n_processes; i++) {
         totals->processes[i].now_ns = TOTALS_NEVER;
         totals->processes[i].peak_ns = TOTALS_NEVER;
@@ -33,9 +33,9 @@ int totals_new(uint32_t n_processes, uint32_t n_threads, uint32_t n_nodes, struc
     return 0;
 }
 
-static void process_done(struct process_totals *process, uint32_t n_nodes)
+static void process_done(struct process_totals *process, uint32_t n_backtraces)
 {
-    for (uint32_t i = 0; process->pages && i <= n_nodes / TOTALS_NODES_PER_PAGE; i++)
+    for (uint32_t i = 0; process->pages && i <= n_backtraces / TOTALS_BACKTRACES_PER_PAGE; i++)
         free(process->pages[i]);
     for (uint32_t i = 0; process->sample_bytes && i < process->n_stacks; i++)
         free(totals_stack(process, i)->variances);
@@ -55,7 +55,7 @@ void totals_free(struct totals *totals)
     if (!totals)
         return;
     for (uint32_t i = 0; totals->processes && i <= totals->n_processes; i++)
-        process_done(&totals->processes[i], totals->n_nodes);
+        process_done(&totals->processes[i], totals->n_backtraces);
     free(totals->processes);
     free(totals->threads);
     hash_map_done(&totals->free_sites);
@@ -73,8 +73,8 @@ static MTRACE_COLD int out_of_memory(struct error *err)
 
 static int process_begin(struct totals *totals, struct process_totals *process, struct error *err)
 {
-    process->pages =
-        calloc((size_t)totals->n_nodes / TOTALS_NODES_PER_PAGE + 1, sizeof *process->pages);
+    process->pages = calloc((size_t)totals->n_backtraces / TOTALS_BACKTRACES_PER_PAGE + 1,
+                            sizeof *process->pages);
     process->lifetimes = calloc(LIFETIME_CLASSES, sizeof *process->lifetimes);
     return process->pages && process->lifetimes ? 0 : out_of_memory(err);
 }
@@ -100,14 +100,14 @@ struct stack_totals *totals_stack(const struct process_totals *process, uint32_t
 }
 
 static MTRACE_COLD int stack_new(struct totals *totals, struct process_totals *process,
-                                 uint32_t node, struct stack_totals **ret, struct error *err)
+                                 uint32_t backtrace, struct stack_totals **ret, struct error *err)
 {
     int code = process->pages ? 0 : process_begin(totals, process, err);
     if (code)
         return code;
-    uint32_t **page = &process->pages[node / TOTALS_NODES_PER_PAGE];
+    uint32_t **page = &process->pages[backtrace / TOTALS_BACKTRACES_PER_PAGE];
     if (!*page)
-        *page = calloc(TOTALS_NODES_PER_PAGE, sizeof **page);
+        *page = calloc(TOTALS_BACKTRACES_PER_PAGE, sizeof **page);
     if (!*page)
         return out_of_memory(err);
     if (process->n_stacks == process->n_pieces * TOTALS_STACKS_PER_PIECE) {
@@ -121,8 +121,8 @@ static MTRACE_COLD int stack_new(struct totals *totals, struct process_totals *p
         return out_of_memory(err);
     process->changed = changed;
     struct stack_totals *stack = totals_stack(process, process->n_stacks++);
-    (*page)[node % TOTALS_NODES_PER_PAGE] = process->n_stacks;
-    stack->node = node;
+    (*page)[backtrace % TOTALS_BACKTRACES_PER_PAGE] = process->n_stacks;
+    stack->backtrace = backtrace;
     stack->first_ns = TOTALS_NEVER;
     stack->min_size = UINT64_MAX;
     stack->leaked_first_ns = TOTALS_NEVER;
@@ -136,17 +136,19 @@ static MTRACE_COLD int stack_new(struct totals *totals, struct process_totals *p
     return 0;
 }
 
-uint32_t totals_stack_number(const struct process_totals *process, uint32_t node)
+uint32_t totals_stack_number(const struct process_totals *process, uint32_t backtrace)
 {
-    return process->pages[node / TOTALS_NODES_PER_PAGE][node % TOTALS_NODES_PER_PAGE] - 1;
+    return process->pages[backtrace / TOTALS_BACKTRACES_PER_PAGE]
+                         [backtrace % TOTALS_BACKTRACES_PER_PAGE]
+           - 1;
 }
 
-static int stack_get(struct totals *totals, struct process_totals *process, uint32_t node,
+static int stack_get(struct totals *totals, struct process_totals *process, uint32_t backtrace,
                      struct stack_totals **ret, struct error *err)
 {
-    MTRACE_ASSERT(node <= totals->n_nodes);
-    *ret = totals_stack_find(process, node);
-    return *ret ? 0 : stack_new(totals, process, node, ret, err);
+    MTRACE_ASSERT(backtrace <= totals->n_backtraces);
+    *ret = totals_stack_find(process, backtrace);
+    return *ret ? 0 : stack_new(totals, process, backtrace, ret, err);
 }
 
 /* ---- peaks ---- */
@@ -232,7 +234,7 @@ static int flush_pair(const struct totals *totals, struct hash_map *tally,
 
 static int flush_free_site(struct totals *totals, struct stack_totals *stack, struct error *err)
 {
-    return flush_pair(totals, &totals->free_sites, &stack->freed_at, stack->node,
+    return flush_pair(totals, &totals->free_sites, &stack->freed_at, stack->backtrace,
                       &stack->n_free_sites, &totals->n_unreported_free_sites, err);
 }
 
@@ -245,13 +247,14 @@ static int flush_flow(struct totals *totals, uint32_t id, struct error *err)
 }
 
 int totals_count_free_site(struct totals *totals, uint32_t process, struct stack_totals *stack,
-                           uint32_t node, const struct sample_weight *weight, struct error *err)
+                           uint32_t backtrace, const struct sample_weight *weight,
+                           struct error *err)
 {
-    int code = pair_totals_continues(&stack->freed_at, process, node)
+    int code = pair_totals_continues(&stack->freed_at, process, backtrace)
                    ? 0
                    : flush_free_site(totals, stack, err);
 
-    pair_totals_run_add(&stack->freed_at, process, node, weight);
+    pair_totals_run_add(&stack->freed_at, process, backtrace, weight);
     return code;
 }
 
@@ -272,8 +275,9 @@ static int flush_leaked_allocations(struct totals *totals, struct process_totals
     int code = 0;
 
     for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++)
-        code = allocation_parts_emit(&process->allocations, i, id, totals_stack(process, i)->node,
-                                     &totals->leaked_allocations, err);
+        code =
+            allocation_parts_emit(&process->allocations, i, id, totals_stack(process, i)->backtrace,
+                                  &totals->leaked_allocations, err);
     allocation_parts_done(&process->allocations);
     return code;
 }
@@ -386,7 +390,7 @@ int totals_allocated(struct totals *totals, uint32_t process_id, const struct to
     struct process_totals *process = &totals->processes[process_id];
     const struct sample_weight *weight = &block->weight;
     struct stack_totals *stack;
-    int code = stack_get(totals, process, block->node, &stack, err);
+    int code = stack_get(totals, process, block->backtrace, &stack, err);
 
     if (code)
         return code;
@@ -427,8 +431,8 @@ static int tally_end(struct totals *totals, uint32_t process, struct stack_total
         ender->freed_bytes += weight->bytes;
         code = totals_count_flow(totals, process, block->thread, end->thread, weight, err);
     }
-    if (code == 0 && end->node && end->ended_by == PAIRING_FREED)
-        code = totals_count_free_site(totals, process, stack, end->node, weight, err);
+    if (code == 0 && end->backtrace && end->ended_by == PAIRING_FREED)
+        code = totals_count_free_site(totals, process, stack, end->backtrace, weight, err);
     return code;
 }
 
@@ -437,7 +441,7 @@ int totals_ended(struct totals *totals, uint32_t process_id, const struct totals
 {
     struct process_totals *process = &totals->processes[process_id];
     struct thread_totals *thread = &totals->threads[block->thread];
-    struct stack_totals *stack = totals_stack_find(process, block->node);
+    struct stack_totals *stack = totals_stack_find(process, block->backtrace);
     uint64_t lifetime = end->time_ns - block->allocated_ns;
     struct lifetime_class_totals *class = &process->lifetimes[lifetime_class_of(lifetime)];
     const struct sample_weight *weight = &block->weight;
@@ -466,8 +470,9 @@ int totals_ended(struct totals *totals, uint32_t process_id, const struct totals
 int totals_explained(struct totals *totals, uint32_t process, const struct totals_block *block,
                      const struct pairing_end *end, struct error *err)
 {
-    return tally_end(totals, process, totals_stack_find(&totals->processes[process], block->node),
-                     block, end, err);
+    return tally_end(totals, process,
+                     totals_stack_find(&totals->processes[process], block->backtrace), block, end,
+                     err);
 }
 
 static MTRACE_COLD int begin_left(struct process_totals *process, struct error *err)
@@ -498,23 +503,25 @@ MTRACE_INLINE void count_left(struct totals *totals, struct process_totals *proc
 }
 
 int totals_live_at_end(struct totals *totals, uint32_t process_id, const struct live_block *block,
-                       enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
+                       enum pairing_ended_by ended_by, uint32_t chain_backtrace, struct error *err)
 {
     struct process_totals *process = &totals->processes[process_id];
     const struct sample_weight weight = totals_weight(totals, process_id, block);
-    uint32_t number = totals_stack_number(process, block->node);
+    uint32_t number = totals_stack_number(process, block->backtrace);
 
     if (ended_by != PAIRING_LEAKED)
         return 0;
-    if (mtrace_unlikely(!totals_stack_find(process, chain_node)))
-        return error_set(err, ERROR_FORMAT, "the state of the recording is damaged (a chain)");
+    if (mtrace_unlikely(!totals_stack_find(process, chain_backtrace)))
+        return error_set(err, ERROR_FORMAT, "the checkpoint of the recording is damaged (a chain)");
     int code = mtrace_unlikely(!process->left) ? begin_left(process, err) : 0;
     if (code)
         return code;
     count_left(totals, process, number, block, &weight);
     if (mtrace_unlikely(process->sample_bytes))
         add_variance(&totals_stack(process, number)->variances->leaked, &weight);
-    process->left[chain_node == block->node ? number : totals_stack_number(process, chain_node)]
+    process
+        ->left[chain_backtrace == block->backtrace ? number
+                                                   : totals_stack_number(process, chain_backtrace)]
         .chains++;
     return 0;
 }
@@ -535,20 +542,20 @@ int totals_left_run(struct totals *totals, uint32_t process_id, const struct liv
             *ret_n_others += block->address != 0;
             continue;
         }
-        uint32_t number = totals_stack_number(process, block->node);
+        uint32_t number = totals_stack_number(process, block->backtrace);
         count_left(totals, process, number, block, &weight);
         process->left[number].chains++;
     }
     return code;
 }
 
-int totals_leaked_allocation(struct totals *totals, uint32_t process_id, uint32_t node,
+int totals_leaked_allocation(struct totals *totals, uint32_t process_id, uint32_t backtrace,
                              uint32_t part, const struct sample_weight *weight, struct error *err)
 {
     struct process_totals *process = &totals->processes[process_id];
 
     return allocation_parts_add(&process->allocations, process->n_stacks,
-                                totals_stack_number(process, node), part, weight, err);
+                                totals_stack_number(process, backtrace), part, weight, err);
 }
 
 static int count_elided_class(struct process_totals *process, const struct event *event,
@@ -626,14 +633,14 @@ static void count_elided_stack(struct stack_totals *stack, const struct event *e
         stack->max_size = sizes.largest;
 }
 
-static int elided(struct totals *totals, const struct event *event, uint32_t free_node,
+static int elided(struct totals *totals, const struct event *event, uint32_t free_backtrace,
                   struct error *err)
 {
     const struct sample_weight weight = {.blocks = event->n_elided, .bytes = event->size};
     struct process_totals *process = &totals->processes[event->process];
     struct thread_totals *thread = &totals->threads[event->thread];
     struct stack_totals *stack;
-    int code = stack_get(totals, process, event->node, &stack, err);
+    int code = stack_get(totals, process, event->backtrace, &stack, err);
 
     if (code == 0)
         code = count_elided(process, event, err);
@@ -645,9 +652,9 @@ static int elided(struct totals *totals, const struct event *event, uint32_t fre
     thread->freed_blocks += event->n_elided;
     thread->freed_bytes += event->size;
     code = totals_count_flow(totals, event->process, event->thread, event->thread, &weight, err);
-    return code || free_node == 0
-               ? code
-               : totals_count_free_site(totals, event->process, stack, free_node, &weight, err);
+    return code || free_backtrace == 0 ? code
+                                       : totals_count_free_site(totals, event->process, stack,
+                                                                free_backtrace, &weight, err);
 }
 
 static int elided_lives(struct totals *totals, const struct event *event, struct error *err)
@@ -670,13 +677,13 @@ static int elided_sizes(struct totals *totals, const struct event *event, struct
     return code ? code : count_elided_class(process, event, event->call, err);
 }
 
-int totals_elided(struct totals *totals, const struct event *event, uint32_t free_node,
+int totals_elided(struct totals *totals, const struct event *event, uint32_t free_backtrace,
                   struct error *err)
 {
     struct thread_totals *thread = &totals->threads[event->thread];
 
     if (event->kind == EVENT_ELIDED || event->kind == EVENT_ELIDED_MIXED)
-        return elided(totals, event, free_node, err);
+        return elided(totals, event, free_backtrace, err);
     if (event->kind == EVENT_ELIDED_SIZES)
         return elided_sizes(totals, event, err);
     if (event->kind == EVENT_ELIDED_LIVES)
@@ -735,13 +742,14 @@ static void load_stack(struct totals *totals, struct process_totals *process,
     struct stack_totals *stack;
 
     STATE_IMAGE(io, &copy);
-    check_run(&copy.freed_at, totals->n_processes, totals->n_nodes, io);
+    check_run(&copy.freed_at, totals->n_processes, totals->n_backtraces, io);
     state_check(io,
-                copy.node && copy.node <= totals->n_nodes && !totals_stack_find(process, copy.node),
+                copy.backtrace && copy.backtrace <= totals->n_backtraces
+                    && !totals_stack_find(process, copy.backtrace),
                 "a stack");
     if (checkpoint_io_code(io))
         return;
-    if (stack_new(totals, process, copy.node, &stack, NULL) != 0) {
+    if (stack_new(totals, process, copy.backtrace, &stack, NULL) != 0) {
         state_no_memory(io);
         return;
     }
@@ -756,7 +764,7 @@ static void visit_stacks(struct totals *totals, struct process_totals *process,
 {
     size_t n = process->n_stacks;
 
-    state_count(io, &n, totals->n_nodes);
+    state_count(io, &n, totals->n_backtraces);
     if (!checkpoint_io_is_loading(io)) {
         save_stacks(process, io);
         return;
@@ -814,13 +822,13 @@ void totals_visit(struct totals *totals, struct checkpoint_io *io)
     state_count(io, &n, totals->n_processes);
     for (size_t i = 1; i <= n && checkpoint_io_code(io) == 0; i++)
         visit_process(totals, &totals->processes[i], io);
-    pair_totals_visit(&totals->free_sites, totals->n_processes, totals->n_nodes, io);
+    pair_totals_visit(&totals->free_sites, totals->n_processes, totals->n_backtraces, io);
     pair_totals_visit(&totals->flows, totals->n_processes, totals->n_threads, io);
     state_u64(io, &totals->n_unreported_free_sites);
     state_u64(io, &totals->n_unreported_flows);
 }
 
-bool totals_has_stack(const struct totals *totals, uint32_t process, uint32_t node)
+bool totals_has_stack(const struct totals *totals, uint32_t process, uint32_t backtrace)
 {
-    return totals_stack_find(&totals->processes[process], node) != NULL;
+    return totals_stack_find(&totals->processes[process], backtrace) != NULL;
 }

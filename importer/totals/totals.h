@@ -68,7 +68,7 @@ struct stack_totals {
     uint64_t chains_started;
     struct stack_variances *variances; /* NULL: all blocks were recorded */
     struct pair_totals_run freed_at;   /* of free_sites */
-    uint32_t node;
+    uint32_t backtrace;
     uint32_t n_free_sites; /* in free_sites, 0 not among them */
     /* Above: needed for each allocation or free. Below: rarely needed. */
     uint64_t chains_leaked;
@@ -99,7 +99,7 @@ struct thread_totals {
 };
 
 enum {
-    TOTALS_NODES_PER_PAGE = 1024,
+    TOTALS_BACKTRACES_PER_PAGE = 1024,
 };
 
 struct size_class_totals {
@@ -121,7 +121,7 @@ struct process_totals {
     struct sums_variance live_variance, peak_variance;
     uint64_t n_allocations, n_ends;
     struct stack_totals **pieces; /* of TOTALS_STACKS_PER_PIECE */
-    uint32_t **pages;             /* node / TOTALS_NODES_PER_PAGE -> stack number + 1 per node */
+    uint32_t **pages; /* backtrace / TOTALS_BACKTRACES_PER_PAGE -> stack number + 1 per backtrace */
     uint32_t n_stacks;
     size_t n_pieces, max_pieces;
     struct stack_totals *
@@ -138,7 +138,7 @@ struct process_totals {
 struct totals {
     struct process_totals *processes; /* by id */
     struct thread_totals *threads;    /* by id */
-    uint32_t n_processes, n_threads, n_nodes;
+    uint32_t n_processes, n_threads, n_backtraces;
     uint32_t most_pairs;                                  /* TO-6; 0: any number */
     uint64_t n_unreported_free_sites, n_unreported_flows; /* blocks of 0 */
     struct hash_map
@@ -147,7 +147,7 @@ struct totals {
     struct hash_map leaked_allocations; /* pair_totals_entry; from: stack, to: time bucket */
 };
 
-int totals_new(uint32_t n_processes, uint32_t n_threads, uint32_t n_nodes, struct totals **ret,
+int totals_new(uint32_t n_processes, uint32_t n_threads, uint32_t n_backtraces, struct totals **ret,
                struct error *err);
 
 /* NULL is fine. */
@@ -171,7 +171,7 @@ struct totals_block {
     uint64_t size;
     uint64_t slack; /* 0: none, or not known */
     struct sample_weight weight;
-    uint32_t node, thread;
+    uint32_t backtrace, thread;
 };
 
 /* Copies field by field: copying the whole struct right after its parts were stored would stall. */
@@ -183,7 +183,7 @@ static inline void totals_block_read(const struct totals *totals, uint32_t proce
     ret->allocated_ns = block->alloc_ns;
     ret->size = block->size;
     ret->slack = live_block_known_slack(block);
-    ret->node = block->node;
+    ret->backtrace = block->backtrace;
     ret->thread = block->thread;
     ret->weight.blocks = 1;
     ret->weight.bytes = block->size;
@@ -204,7 +204,7 @@ int totals_explained(struct totals *totals, uint32_t process, const struct total
 /* Counts a block that is live at the end. After totals_finish; stacks include it after
  * totals_flush. */
 int totals_live_at_end(struct totals *totals, uint32_t process, const struct live_block *block,
-                       enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err);
+                       enum pairing_ended_by ended_by, uint32_t chain_backtrace, struct error *err);
 
 /* The same for all blocks of `places` for which pairing_is_single holds; all are leaked. Not for
  * samples. *ret_n_others: number of blocks that were skipped. */
@@ -213,11 +213,11 @@ int totals_left_run(struct totals *totals, uint32_t process, const struct live_b
 
 /* Adds leaked blocks of a stack that were allocated in that time bucket to leaked_allocations,
  * which is complete after totals_flush. */
-int totals_leaked_allocation(struct totals *totals, uint32_t process, uint32_t node, uint32_t part,
-                             const struct sample_weight *weight, struct error *err);
+int totals_leaked_allocation(struct totals *totals, uint32_t process, uint32_t backtrace,
+                             uint32_t part, const struct sample_weight *weight, struct error *err);
 
-/* Counts an EVENT_ELIDED* event. free_node 0: not known. */
-int totals_elided(struct totals *totals, const struct event *event, uint32_t free_node,
+/* Counts an EVENT_ELIDED* event. free_backtrace 0: not known. */
+int totals_elided(struct totals *totals, const struct event *event, uint32_t free_backtrace,
                   struct error *err);
 
 /* Upper bound of elided bytes live at one time: peaks of stacks and of programs with threads may be
@@ -238,7 +238,7 @@ int totals_flush(struct totals *totals, struct error *err);
 /* number < n_stacks, in order of the first allocation. */
 struct stack_totals *totals_stack(const struct process_totals *process, uint32_t number);
 
-uint32_t totals_stack_number(const struct process_totals *process, uint32_t node);
+uint32_t totals_stack_number(const struct process_totals *process, uint32_t backtrace);
 
 /* Fills process->changed with the stacks whose changed_epoch is higher than reported_epoch, and
  * keeps it so. */
@@ -249,7 +249,7 @@ void totals_list_changed(struct process_totals *process, uint64_t reported_epoch
 void totals_visit(struct totals *totals, struct checkpoint_io *io);
 
 /* Did the stack allocate a block in the process? */
-bool totals_has_stack(const struct totals *totals, uint32_t process, uint32_t node);
+bool totals_has_stack(const struct totals *totals, uint32_t process, uint32_t backtrace);
 
 /* ---- for batches of allocations and frees ---- */
 
@@ -259,12 +259,12 @@ enum {
 
 /* NULL: the stack has not allocated in the process. */
 static inline struct stack_totals *totals_stack_find(const struct process_totals *process,
-                                                     uint32_t node)
+                                                     uint32_t backtrace)
 {
     if (!process->pages)
         return NULL;
-    const uint32_t *page = process->pages[node / TOTALS_NODES_PER_PAGE];
-    uint32_t number = page ? page[node % TOTALS_NODES_PER_PAGE] : 0;
+    const uint32_t *page = process->pages[backtrace / TOTALS_BACKTRACES_PER_PAGE];
+    uint32_t number = page ? page[backtrace % TOTALS_BACKTRACES_PER_PAGE] : 0;
     return number ? &process->pieces[(number - 1) / TOTALS_STACKS_PER_PIECE]
                                     [(number - 1) % TOTALS_STACKS_PER_PIECE]
                   : NULL;
@@ -318,9 +318,10 @@ static inline void totals_settle_thread(struct thread_totals *thread, uint64_t n
     thread->changed_ns = now_ns;
 }
 
-/* Counts a block of the stack that was freed by the stack `node`, which is not 0. */
+/* Counts a block of the stack that was freed by the stack `backtrace`, which is not 0. */
 int totals_count_free_site(struct totals *totals, uint32_t process, struct stack_totals *stack,
-                           uint32_t node, const struct sample_weight *weight, struct error *err);
+                           uint32_t backtrace, const struct sample_weight *weight,
+                           struct error *err);
 
 /* Counts blocks of the thread `from` that the thread `to` freed. */
 int totals_count_flow(struct totals *totals, uint32_t process, uint32_t from, uint32_t to,

@@ -39,7 +39,7 @@ struct event_rows {
 static void stack_column(const void *row, int column, sqlite3_context *context)
 {
     const struct snapshot_stack *stack = row;
-    const uint64_t values[] = {stack->snapshot_id, stack->node, stack->live_bytes,
+    const uint64_t values[] = {stack->snapshot_id, stack->backtrace, stack->live_bytes,
                                stack->live_blocks};
 
     sqlite3_result_int64(context, (sqlite3_int64)values[column]);
@@ -130,9 +130,9 @@ static const char *mallopt_parameter_name(int64_t parameter)
 }
 
 /* Maps DEFINITIONS_NO_BACKTRACE (stack not captured) to 0. */
-static uint64_t known_node(uint32_t node)
+static uint64_t known_backtrace(uint32_t backtrace)
 {
-    return node == DEFINITIONS_NO_BACKTRACE ? 0 : node;
+    return backtrace == DEFINITIONS_NO_BACKTRACE ? 0 : backtrace;
 }
 
 /* SQLite's integers are signed. Larger requests, such as an overflowed product, are clamped. */
@@ -150,21 +150,22 @@ static int write_event(void *context, const struct event *event, struct error *e
     switch (event->kind) {
     case EVENT_FAILURE:
         return database_insert(rows->failure, err, "uzuzuui", process, thread, event->time_ns,
-                               known_node(event->node), (uint64_t)(event->call & LOG_CALL_MASK),
-                               asked_bytes(event->size), event->value);
+                               known_backtrace(event->backtrace),
+                               (uint64_t)(event->call & LOG_CALL_MASK), asked_bytes(event->size),
+                               event->value);
     case EVENT_UNMATCHED_FREE:
         return database_insert(rows->unmatched_free, err, "uuzuztu", ++rows->n_unmatched_frees,
-                               process, thread, event->time_ns, known_node(event->node),
+                               process, thread, event->time_ns, known_backtrace(event->backtrace),
                                event->value ? "realloc" : "free", event->address);
     case EVENT_MALLOPT:
         if (event->call)
             return database_insert(rows->mallopt, err, "uzzutnnii", process, thread,
-                                   known_node(event->node), event->time_ns, "malloc_trim",
+                                   known_backtrace(event->backtrace), event->time_ns, "malloc_trim",
                                    event->parameter, (int64_t)event->result);
         return database_insert(rows->mallopt, err, "uzzutitii", process, thread,
-                               known_node(event->node), event->time_ns, "mallopt", event->parameter,
-                               mallopt_parameter_name(event->parameter), event->value,
-                               (int64_t)event->result);
+                               known_backtrace(event->backtrace), event->time_ns, "mallopt",
+                               event->parameter, mallopt_parameter_name(event->parameter),
+                               event->value, (int64_t)event->result);
     case EVENT_MARKER:
         return database_insert(rows->marker, err, "uzut", process, thread, event->time_ns,
                                event->text ? event->text : "");
@@ -181,10 +182,10 @@ static int write_mapping(void *context, const struct mapping *piece, struct erro
      * anonymous mapping. */
     return database_insert(rows->mapping, err, "uuuzzuuoooitumzzzmm", piece->mmap_id,
                            piece->call_id, (uint64_t)piece->process, (uint64_t)piece->thread,
-                           known_node(piece->node), piece->address, piece->length,
+                           known_backtrace(piece->backtrace), piece->address, piece->length,
                            (int64_t)piece->prot, (int64_t)piece->flags, (int64_t)piece->fd,
                            piece->file_offset, piece->path, piece->mapped_ns, piece->unmapped_ns,
-                           (uint64_t)piece->unmap_thread, known_node(piece->unmap_node),
+                           (uint64_t)piece->unmap_thread, known_backtrace(piece->unmap_backtrace),
                            piece->remapped_from_id, piece->peak_rss_bytes, piece->peak_rss_ns);
 }
 

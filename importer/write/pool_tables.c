@@ -52,9 +52,10 @@ static void fill_values(const struct definitions *definitions, const struct pool
         [ALLOC_NS] = block->alloc_ns,
         [LIFETIME_NS] = block->lifetime_ns,
         [FREE_THREAD] = is_called ? or_null(block->free_thread) : UINT64_MAX,
-        [BACKTRACE] = block->node,
-        [FREE_BACKTRACE] =
-            block->free_node == DEFINITIONS_NO_BACKTRACE ? UINT64_MAX : or_null(block->free_node),
+        [BACKTRACE] = block->backtrace,
+        [FREE_BACKTRACE] = block->free_backtrace == DEFINITIONS_NO_BACKTRACE
+                               ? UINT64_MAX
+                               : or_null(block->free_backtrace),
         [ENDED_BY] = block->ended_by,
         [GROUP] = definitions_group_id(definitions, block->group),
         [FREE_GROUP] =

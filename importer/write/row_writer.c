@@ -148,8 +148,8 @@ static int write_allocation(struct row_writer *writer, const struct allocation *
     page_row_put(&row, 2, allocation->address, UINT64_MAX);
     row.values[3] = (int64_t)allocation->size_bytes;
     page_row_put(&row, 4, allocation->slack_bytes, LIVE_BLOCK_SLACK_UNKNOWN);
-    row.values[5] = allocation->node;
-    page_row_put(&row, 6, allocation->free_node, 0);
+    row.values[5] = allocation->backtrace;
+    page_row_put(&row, 6, allocation->free_backtrace, 0);
     put_ending(&row, 7, allocation);
     row.values[8] = pack_traits(allocation);
     row.values[9] = (int64_t)allocation->allocation_id;
@@ -186,9 +186,9 @@ static int write_chain(struct row_writer *writer, const struct pairing_chain *ch
                        struct error *err)
 {
     const uint64_t values[] = {
-        chain->chain_id,  chain->process, chain->first_node,   chain->last_allocation_id,
-        chain->last_node, chain->length,  chain->first_size,   chain->last_size,
-        chain->start_ns,  chain->end_ns,  chain->copied_bytes, chain->moves};
+        chain->chain_id,       chain->process, chain->first_backtrace, chain->last_allocation_id,
+        chain->last_backtrace, chain->length,  chain->first_size,      chain->last_size,
+        chain->start_ns,       chain->end_ns,  chain->copied_bytes,    chain->moves};
     struct page_row row = {0};
 
     for (unsigned i = 0; i < sizeof values / sizeof values[0]; i++)

@@ -15,7 +15,7 @@ static int compare_stacks(const void *left, const void *right)
     const struct stack_totals *a = *(const struct stack_totals *const *)left;
     const struct stack_totals *b = *(const struct stack_totals *const *)right;
 
-    return (a->node > b->node) - (a->node < b->node);
+    return (a->backtrace > b->backtrace) - (a->backtrace < b->backtrace);
 }
 
 /* A stack with only elided blocks of unknown sizes has none: use their mean. */
@@ -47,7 +47,7 @@ static int write_stack(struct page_table *table, uint32_t process, const struct 
 {
     const uint64_t values[] = {
         process,
-        stack->node,
+        stack->backtrace,
         stack->allocated_blocks + stack->elided_blocks,
         stack->allocated_bytes + stack->elided_bytes,
         stack->allocated_blocks + stack->elided_blocks - stack->live_blocks,
@@ -144,7 +144,7 @@ static int write_chains(struct table_pages *pages, struct statistics *statistics
         const struct chain_totals_entry *entry =
             (const struct chain_totals_entry *)statistics->chains.elements + i;
         const struct page_row row = {
-            .values = {entry->process, entry->first_node, (int64_t)entry->chains,
+            .values = {entry->process, entry->first_backtrace, (int64_t)entry->chains,
                        (int64_t)entry->reallocs, (int64_t)entry->moves,
                        (int64_t)entry->copied_bytes, (int64_t)entry->longest,
                        (int64_t)entry->first_bytes, (int64_t)entry->last_bytes,

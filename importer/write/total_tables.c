@@ -72,15 +72,6 @@ static int write_tags(sqlite3 *db, const struct group_totals *totals, struct err
 
 /* ---- totals of groups and tags ---- */
 
-#define ACCOUNT_TYPES "uuuuuuuuuuuuumsss"
-#define ACCOUNT_VALUES(a)                                                                          \
-    (a)->allocated_blocks, (a)->allocated_bytes, (a)->freed_blocks, (a)->freed_bytes,              \
-        (a)->freed_elsewhere_blocks, (a)->freed_elsewhere_bytes, (a)->moved_in_blocks,             \
-        (a)->moved_in_bytes, (a)->moved_out_blocks, (a)->moved_out_bytes, (a)->leaked_blocks,      \
-        (a)->leaked_bytes, (a)->peak_bytes, (a)->peak_bytes ? (a)->peak_ns : TOTALS_NEVER,         \
-        margin_of(totals, a, (a)->allocated_variance), margin_of(totals, a, (a)->leaked_variance), \
-        margin_of(totals, a, (a)->peak_variance)
-
 /* Negative: exact. */
 static double margin_of(const struct group_totals *totals, const struct group_account *account,
                         double variance)
@@ -90,42 +81,46 @@ static double margin_of(const struct group_totals *totals, const struct group_ac
                : -1;
 }
 
-static int write_group_totals(sqlite3 *db, const struct group_totals *totals, struct error *err)
+/* The placeholders behind the key: an account of a group has ?2, one of a tag ?3 and ?4. */
+#define ACCOUNT_PLACEHOLDERS \
+    "?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)"
+
+static int write_accounts(sqlite3 *db, const struct group_totals *totals, bool is_of_tags,
+                          struct error *err)
 {
-    const struct group_account *accounts = totals->groups.elements;
+    const struct hash_map *map = is_of_tags ? &totals->tags : &totals->groups;
+    const struct group_account *accounts = map->elements;
     sqlite3_stmt *insert = NULL;
     int code = database_prepare(
         db,
-        "INSERT INTO group_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        is_of_tags ? "INSERT INTO tag_totals VALUES (?1, ?3, ?4, " ACCOUNT_PLACEHOLDERS
+                   : "INSERT INTO group_totals VALUES (?1, ?2, " ACCOUNT_PLACEHOLDERS,
         &insert, err);
 
-    for (size_t i = 0; code == 0 && i < totals->groups.n; i++) {
-        const struct group_account *account = &accounts[i];
-        code = database_insert(insert, err, "uu" ACCOUNT_TYPES, (uint64_t)account->process,
-                               (uint64_t)definitions_group_id(totals->definitions, account->of),
-                               ACCOUNT_VALUES(account));
+    for (size_t i = 0; code == 0 && i < map->n; i++) {
+        const struct group_account *a = &accounts[i];
+        const struct definitions_tag *tag =
+            is_of_tags ? &totals->definitions->tags[a->of] : &(struct definitions_tag){0};
+        uint32_t group = is_of_tags ? 0 : definitions_group_id(totals->definitions, a->of);
+
+        code = database_insert(
+            insert, err, "uuttuuuuuuuuuuuuumsss", (uint64_t)a->process, (uint64_t)group, tag->key,
+            tag->value, a->allocated_blocks, a->allocated_bytes, a->freed_blocks, a->freed_bytes,
+            a->freed_elsewhere_blocks, a->freed_elsewhere_bytes, a->moved_in_blocks,
+            a->moved_in_bytes, a->moved_out_blocks, a->moved_out_bytes, a->leaked_blocks,
+            a->leaked_bytes, a->peak_bytes, a->peak_bytes ? a->peak_ns : TOTALS_NEVER,
+            margin_of(totals, a, a->allocated_variance), margin_of(totals, a, a->leaked_variance),
+            margin_of(totals, a, a->peak_variance));
     }
     sqlite3_finalize(insert);
     return code;
 }
 
-static int write_tag_totals(sqlite3 *db, const struct group_totals *totals, struct error *err)
+static int write_account_totals(sqlite3 *db, const struct group_totals *totals, struct error *err)
 {
-    const struct group_account *accounts = totals->tags.elements;
-    sqlite3_stmt *insert = NULL;
-    int code = database_prepare(
-        db,
-        "INSERT INTO tag_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        &insert, err);
+    int code = write_accounts(db, totals, false, err);
 
-    for (size_t i = 0; code == 0 && i < totals->tags.n; i++) {
-        const struct group_account *account = &accounts[i];
-        const struct definitions_tag *tag = &totals->definitions->tags[account->of];
-        code = database_insert(insert, err, "utt" ACCOUNT_TYPES, (uint64_t)account->process,
-                               tag->key, tag->value, ACCOUNT_VALUES(account));
-    }
-    sqlite3_finalize(insert);
-    return code;
+    return code ? code : write_accounts(db, totals, true, err);
 }
 
 static int write_group_flows(sqlite3 *db, const struct group_totals *totals, struct error *err)
@@ -213,7 +208,7 @@ static int write_phase_totals(sqlite3 *db, const struct statistics *statistics, 
 static int write_group_tables(sqlite3 *db, const struct statistics *statistics, struct error *err)
 {
     int (*const writers[])(sqlite3 *, const struct group_totals *, struct error *) = {
-        write_groups, write_tags, write_group_totals, write_tag_totals, write_group_flows};
+        write_groups, write_tags, write_account_totals, write_group_flows};
     int code = write_phases(db, statistics, err);
 
     if (code == 0)
@@ -522,8 +517,8 @@ static int write_state(sqlite3_stmt *insert, uint64_t snapshot, uint32_t id,
         insert, err, "uuuuuuuuuzzuuuu", snapshot, (uint64_t)id, state->parts.extent_bytes,
         state->parts.live_bytes, state->parts.slack_bytes, state->parts.overhead_bytes,
         state->parts.hole_bytes, state->parts.free_page_bytes, state->parts.top_bytes,
-        state->topmost_id, (uint64_t)state->topmost_node, state->pages_to[0], state->pages_to[1],
-        state->pages_to[2], state->pages_to[3]);
+        state->topmost_id, (uint64_t)state->topmost_backtrace, state->pages_to[0],
+        state->pages_to[1], state->pages_to[2], state->pages_to[3]);
 }
 
 /* With samples, the position of blocks in heaps is not known. */
@@ -582,7 +577,7 @@ static void page_column(const void *row, int column, sqlite3_context *context)
         page->heap,
         page->live_bytes,
         page->live_blocks,
-        page_row->has_owner ? page->owner_node : UINT64_MAX,
+        page_row->has_owner ? page->owner_backtrace : UINT64_MAX,
         page->example_id,
     };
     result_unless(context, values[column], UINT64_MAX);
@@ -624,7 +619,7 @@ static int write_pins(struct statistics *statistics, enum statistics_moment mome
     for (size_t i = 0; code == 0 && i < n; i++)
         code = database_insert(
             insert, err, "uuuuuuu", snapshot_of(statistics, moment, pins[i].heap),
-            (uint64_t)pins[i].node, (uint64_t)pins[i].common_frames, pins[i].n_pages,
+            (uint64_t)pins[i].backtrace, (uint64_t)pins[i].common_frames, pins[i].n_pages,
             pins[i].live_bytes, pins[i].emptiest_bytes, pins[i].example_id);
     free(pins);
     return code;

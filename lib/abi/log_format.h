@@ -37,6 +37,8 @@
 #ifndef MTRACE_LIB_LOG_FORMAT_H
 #define MTRACE_LIB_LOG_FORMAT_H
 
+#include "lib/abi/log_machines.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,17 +63,6 @@ enum {
 enum log_form {
     LOG_FORM_RAW = 1,
     LOG_FORM_PACKED = 2
-};
-
-/* What ELF calls its machine (e_machine), so that every number names one. With log_file.word_bytes it
- * tells the ABI: MIPS n64 from n32 and o32, x32 from x86-64, RISC-V of 32 and 64 bits. */
-enum log_arch {
-    LOG_ARCH_I386 = 3,
-    LOG_ARCH_MIPS = 8,
-    LOG_ARCH_ARM = 40,
-    LOG_ARCH_X86_64 = 62,
-    LOG_ARCH_AARCH64 = 183,
-    LOG_ARCH_RISCV = 243,
 };
 
 /* One byte, which reads the same in both orders. */
@@ -138,9 +129,9 @@ enum {
         1 << 7, /* by the recorder: the live log was cut while it was packed, and what was
                               not packed by then is missing */
     LOG_FLAG_ATTACHED = 1 << 8, /* the program ran already: it has blocks from before */
-    LOG_FLAG_RING =
-        1
-        << 9, /* by the recorder: events of the packed file are in others beside it, of which only the last are kept */
+    /* by the recorder: events of the packed file are in others beside it, of which only the last
+     * are kept */
+    LOG_FLAG_RING = 1 << 9,
 };
 
 /*
@@ -185,8 +176,8 @@ struct log_file {
         partial_stack; /* partly filled EVENTS segments of threads that ended; collector only */
     _Atomic uint64_t
         dropped[LOG_DROP_REASONS]; /* events that are in no segment, by enum log_drop */
-    _Atomic uint32_t
-        recorder_pid; /* of the recorder; 0: none, or it released the log. Stays after SIGKILL: see heartbeat */
+    /* of the recorder; 0: none, or it released the log. Stays after SIGKILL: see heartbeat */
+    _Atomic uint32_t recorder_pid;
     _Atomic uint32_t end_kind; /* enum log_end */
     _Atomic int32_t end_value; /* status or signal */
     _Atomic uint32_t
@@ -209,7 +200,7 @@ struct log_file {
         sample_bytes; /* blocks are samples, drawn by bytes: how many there are to one drawn, on
                                         average; 0: every block is recorded */
     /* by the recorder: files of events that were begun beside a bounded log (LOG_FLAG_RING) */
-    _Atomic uint32_t n_generations;
+    _Atomic uint32_t n_rotated_logs;
     uint32_t pid_space; /* inode of the pid namespace that pid is of; 0: not known */
     /* what is not recorded of libraries that call the C library directly */
     _Atomic uint32_t n_deepbound; /* opened with RTLD_DEEPBIND: what their constructors did */
@@ -219,26 +210,6 @@ struct log_file {
     /* by the recorder, NUL-padded: a known allocator inside the executable, recorded or not */
     char inside_allocator[LOG_ALLOCATOR_BYTES];
 };
-
-/* The machine for which this is compiled. */
-static inline uint16_t log_own_arch(void)
-{
-#if defined(__x86_64__)
-    return LOG_ARCH_X86_64;
-#elif defined(__i386__)
-    return LOG_ARCH_I386;
-#elif defined(__aarch64__)
-    return LOG_ARCH_AARCH64;
-#elif defined(__arm__)
-    return LOG_ARCH_ARM;
-#elif defined(__riscv)
-    return LOG_ARCH_RISCV;
-#elif defined(__mips__)
-    return LOG_ARCH_MIPS;
-#else
-#    error "this architecture has no number in enum log_arch"
-#endif
-}
 
 /* Stores the machine that this is compiled for. */
 static inline void log_file_set_machine(struct log_file *file)
@@ -254,22 +225,22 @@ static inline void log_file_set_machine(struct log_file *file)
  * recorder's PID. Numbers are decimal.
  *   1. program   "PID ask RUN_ID"; RUN_ID is that of its log
  *   2. recorder  "go", when it is the turn of this request
- *   3. program   writes an event LOG_QUESTION_MARKER with the next number of n_markers, then sends
+ *   3. program   writes an event LOG_REQUEST_MARKER with the next number of n_markers, then sends
  *                "TICKS NUMBER WORDS": time and number of the marker, words of mtrace-query
  *   4. recorder  "STATUS", 0 or an errno value, and the descriptor of a file with the answer
- * A connection that ends earlier has no answer. struct log_question is in the header page of a live
+ * A connection that ends earlier has no answer. struct log_request is in the header page of a live
  * log after struct log_file.
  */
-#define LOG_CONTROL_NAME    "mtrace-record."
-#define LOG_QUESTION_MARKER "mtrace report "
+#define LOG_CONTROL_NAME   "mtrace-record."
+#define LOG_REQUEST_MARKER "mtrace report "
 
 enum {
-    LOG_QUESTION_OFFSET = 2048,
-    LOG_QUESTION_BYTES = 1536,      /* of the words, with a NUL */
-    LOG_QUESTION_PREFIX_BYTES = 64, /* at most, of what precedes them */
+    LOG_REQUEST_OFFSET = 2048,
+    LOG_REQUEST_BYTES = 1536,      /* of the words, with a NUL */
+    LOG_REQUEST_PREFIX_BYTES = 64, /* at most, of what precedes them */
 };
 
-struct log_question {
+struct log_request {
     _Atomic uint32_t heartbeat; /* increments while the recorder is alive; its PID may be reused */
     _Atomic uint32_t is_asked;  /* by the recorder: from before "go" until the answer is sent */
     _Atomic uint32_t n_markers; /* by the program */
@@ -300,7 +271,7 @@ enum {
 };
 
 /*
- * Commands of the recorder, in the header page of a live log after struct log_question. The
+ * Commands of the recorder, in the header page of a live log after struct log_request. The
  * recorder writes `wanted`, or name and n_marks, then increments n_given. The program executes the
  * new ones and sets n_obeyed to the n_given that it read. Until then `wanted` may be replaced, a
  * name may not. The program looks for commands before fork and exec, when a thread takes a segment,
@@ -425,10 +396,9 @@ enum log_event_kind {
     LOG_OBJECT_WARNING =
         LOG_EVENT_KIND(2, 10), /* word 2: LOG_DEF_MARKER id | number of the walk << 32
                                                    */
-    LOG_ELIDED_LIVES = LOG_EVENT_KIND(
-        2,
-        11), /* recorder only: of the blocks of LOG_ELIDED so many had lifetimes of one class: node field: class
-                   (lib/totals/report_classes.h); address field: n; word 2: bytes of them */
+    /* recorder only: so many blocks of LOG_ELIDED had lifetimes of one class. Node field: class
+     * (lib/totals/report_classes.h); address field: n; word 2: bytes of them */
+    LOG_ELIDED_LIVES = LOG_EVENT_KIND(2, 11),
     /* four words */
     LOG_REALLOC = LOG_EVENT_KIND(3, 0), /* address: new; word 2 as ALLOC; word 3: old address 48 |
                                            ticks since the call began 16 */
@@ -444,11 +414,10 @@ enum log_event_kind {
                                                address */
     LOG_OBJECT_CLAIM = LOG_EVENT_KIND(3, 5), /* address: of the block; word 2: declared size 40 |
                                                 number of the walk 24; word 3: its node */
-    LOG_ELIDED_SIZES = LOG_EVENT_KIND(
-        3,
-        6), /* recorder only: of the blocks of LOG_ELIDED_MIXED so many had sizes of one class: node field: class
-                   (lib/totals/report_classes.h); address field: n 24 | how many of them were temporary 24; word 2: bytes of
-                   them; word 3: their slack */
+    /* recorder only: so many blocks of LOG_ELIDED_MIXED had sizes of one class. Node field: class
+     * (lib/totals/report_classes.h); address field: n 24 | temporary ones 24; word 2: bytes of them;
+     * word 3: their slack */
+    LOG_ELIDED_SIZES = LOG_EVENT_KIND(3, 6),
     /* five words */
     LOG_ALLOC_WIDE = LOG_EVENT_KIND(
         4, 0), /* word 2: call flags 8 | alignment_log2 8; word 3: size; word 4: usable */
@@ -467,18 +436,17 @@ enum log_event_kind {
     LOG_MMAP = LOG_EVENT_KIND(5, 1), /* word 2: length; word 3: prot 16 | flags 32 << 16; word 4: fd
                                         32 | LOG_DEF_PATH id << 32, 0 = none; word 5: file offset */
     /* class 6: eight words, none yet; class 7: length in words in bits 0-15 of word 2 */
-    LOG_ELIDED = LOG_EVENT_KIND(
-        7,
-        0), /* recorder only: blocks of one size that were born and freed by the thread: node = stack; address:
-                  log_group_code of the group of birth and end 32 | how many of them were temporary 16; word 2: words
-                  16 | n 16 | free node 32; word 3: size 40 | slack 16; word 4: ns from the first birth to this time
-                  32 | from the last 32; word 5: ns that they lived in all. Of one block: word 4: ns from its birth
-                  32 | that it lived 32, and no more */
-    LOG_ELIDED_MIXED = LOG_EVENT_KIND(
-        7,
-        1), /* recorder only: the same of blocks of several sizes, each below LOG_ELIDED_MIXED_BYTES; as LOG_ELIDED but for
-                  word 3: bytes in all 32 | slack in all 32; word 6: least size 32 | largest 32; word 7: bytes of the
-                  temporary ones 32 | ns from the birth of one of the largest to this time 32 */
+    /* recorder only: blocks of one size that the thread allocated and freed. Node: stack; address:
+     * log_group_code of both groups 32 | temporary ones 16; word 2: words 16 | n 16 | free node 32;
+     * word 3: size 40 | slack 16; word 4: ns from the first allocation to this time 32 | from the last
+     * 32; word 5: sum of lifetimes in ns. Of one block: word 4: ns from its allocation 32 | lifetime
+     * 32, and no more */
+    LOG_ELIDED = LOG_EVENT_KIND(7, 0),
+    /* recorder only: the same of blocks of several sizes, each below LOG_ELIDED_MIXED_BYTES; as
+     * LOG_ELIDED but for word 3: bytes in all 32 | slack in all 32; word 6: least size 32 | largest
+     * 32; word 7: bytes of the temporary ones 32 | ns from the allocation of one of the largest to
+     * this time 32 */
+    LOG_ELIDED_MIXED = LOG_EVENT_KIND(7, 1),
 };
 
 enum {
@@ -627,8 +595,9 @@ enum log_def_kind {
     LOG_DEF_PROCESS = 1, /* text: executable path NUL argument NUL argument NUL … */
     LOG_DEF_MODULE = 2,  /* id; a = load address (l_addr), b = start of the mapping, c = its length;
                             extra = build-id length; text: build-id bytes, then path */
-    LOG_DEF_MODULE_END =
-        3, /* id; unloaded at ticks; defined again: the same file came back; missing for a file that came back often */
+    /* id; unloaded at ticks; defined again: the same file came back; missing for a file that came
+     * back often */
+    LOG_DEF_MODULE_END = 3,
     LOG_DEF_THREAD = 4,      /* id = thread index; a = tid, b = lowest address of its stack, c = its
                                 length, both 0 when not known; main's as far as it may grow */
     LOG_DEF_THREAD_NAME = 5, /* id; text: name */
@@ -641,8 +610,8 @@ enum log_def_kind {
     LOG_DEF_SETTING = 11,    /* text: NAME=value in force */
     LOG_DEF_GROUP = 12,      /* id; text: name, then key NUL value of each tag, with NULs between */
     LOG_DEF_POOL = 13,       /* id; text: name */
-    LOG_DEF_FILE =
-        14, /* id of a module; a = key of its file, not 0: modules with one key have the same file */
+    /* id of a module; a = key of its file, not 0: modules with one key have the same file */
+    LOG_DEF_FILE = 14,
     LOG_DEF_FILE_PART = 15, /* a = key of a file, b = offset in it; text: its bytes there */
 };
 
@@ -750,9 +719,9 @@ LOG_AT(log_file, unseen_allocator, 280);
 LOG_AT(log_file, sample_bytes, 480);
 LOG_AT(log_file, inside_allocator, 512);
 _Static_assert(sizeof(struct log_file) == 536, "header");
-_Static_assert(sizeof(struct log_file) <= LOG_QUESTION_OFFSET, "header page");
-_Static_assert(sizeof(struct log_question) == 16, "question");
-_Static_assert(LOG_QUESTION_OFFSET + sizeof(struct log_question) <= LOG_CONTROL_OFFSET,
+_Static_assert(sizeof(struct log_file) <= LOG_REQUEST_OFFSET, "header page");
+_Static_assert(sizeof(struct log_request) == 16, "question");
+_Static_assert(LOG_REQUEST_OFFSET + sizeof(struct log_request) <= LOG_CONTROL_OFFSET,
                "header page");
 LOG_AT(log_control, wakeup_address, 16);
 _Static_assert(sizeof(struct log_control) == 96, "control");
@@ -779,9 +748,9 @@ _Static_assert(sizeof(struct log_sample) == 40, "sample");
 #undef LOG_AT
 
 /* In the header page of a pool, which is mapped whole. */
-static inline struct log_question *log_question_of(struct log_file *file)
+static inline struct log_request *log_request_of(struct log_file *file)
 {
-    return (struct log_question *)(void *)((unsigned char *)file + LOG_QUESTION_OFFSET);
+    return (struct log_request *)(void *)((unsigned char *)file + LOG_REQUEST_OFFSET);
 }
 
 static inline struct log_control *log_control_of(struct log_file *file)

@@ -61,7 +61,7 @@ uint64_t option_value_duration(const struct argp_state *state, const char *optio
     if (units_parse_duration(text, &ns, &err) != 0)
         argp_error(state, "%s: %s", option, err.text);
     else if (ns == 0)
-        argp_error(state, "%s: '%s' is no time", option, text);
+        argp_error(state, "%s: '%s' is not a time", option, text);
     return ns;
 }
 

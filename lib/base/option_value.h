@@ -43,8 +43,8 @@ struct option_place {
     uint64_t most;
 };
 
-/* A table of options whose values are only stored. An argp parser looks into its table first and handles all
- * other options itself. False: the key is not in the table. */
+/* A table of options whose values are only stored. An argp parser looks into its table first and
+ * handles all other options itself. False: the key is not in the table. */
 bool option_place_put(const struct option_place *table, size_t n, int key, char *value,
                       const struct argp_state *state);
 

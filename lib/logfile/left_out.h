@@ -63,7 +63,7 @@ static const struct {
     {"snapshots", LEFT_OUT_LEAKS},
     {"snapshot_sites", LEFT_OUT_LEAKS},
     {"site_leaks", LEFT_OUT_LEAKS},
-    {"site_births", LEFT_OUT_LEAKS},
+    {"site_leak_times", LEFT_OUT_LEAKS},
     {"site_shapes", LEFT_OUT_LEAKS},
     {"site_growth", LEFT_OUT_LEAKS},
     {"suppressed_stacks", LEFT_OUT_LEAKS},

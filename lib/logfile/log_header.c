@@ -13,11 +13,10 @@ static const struct arch_name {
     uint8_t word_bytes;
     const char *name;
 } arch_names[] = {
-    {LOG_ARCH_X86_64, 8, "x86_64"}, {LOG_ARCH_X86_64, 4, "x32"},
-    {LOG_ARCH_I386, 4, "i386"},     {LOG_ARCH_AARCH64, 8, "aarch64"},
-    {LOG_ARCH_ARM, 4, "arm"},       {LOG_ARCH_RISCV, 8, "riscv64"},
-    {LOG_ARCH_RISCV, 4, "riscv32"}, {LOG_ARCH_MIPS, 8, "mips64el"},
-    {LOG_ARCH_MIPS, 4, "mipsel"},
+
+#define ARCH_NAME(arch, word_bytes, name, triplet) {arch, word_bytes, name},
+    LOG_MACHINES(ARCH_NAME)
+#undef ARCH_NAME
 };
 
 const char *log_header_arch_text(unsigned arch, unsigned word_bytes,

@@ -34,8 +34,8 @@ enum {
     LOG_HEADER_ARCH_BYTES = 32
 };
 
-/* The value of processes.architecture: 'x86_64', 'aarch64', 'arm', …, 'machine 258'. Returns a constant
- * or `buffer`; NULL: arch is 0. */
+/* The value of processes.architecture: 'x86_64', 'aarch64', 'arm', …, 'machine 258'. Returns a
+ * constant or `buffer`; NULL: arch is 0. */
 const char *log_header_arch_text(unsigned arch, unsigned word_bytes,
                                  char buffer[LOG_HEADER_ARCH_BYTES]);
 

@@ -26,7 +26,7 @@
 #define LOG_ROTATION_BYTES ((uint64_t)16 << 20)
 
 enum {
-    LOG_ROTATION_GENERATIONS = 8, /* rotated files per LOG_ROTATION_BYTES */
+    LOG_ROTATION_FILES = 8, /* rotated files per LOG_ROTATION_BYTES */
     LOG_ROTATION_MOST =
         16, /* limit of all rotated files, in LOG_ROTATION_BYTES, without a follower */
 };

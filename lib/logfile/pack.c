@@ -126,7 +126,7 @@ static bool put_nodes(struct pack *pack, struct log_frame *frame, const void *by
     return frame->payload_bytes > 0;
 }
 
-static uint64_t count_side_records(const struct log_fallback_record *records, size_t n)
+static uint64_t count_fallback_records(const struct log_fallback_record *records, size_t n)
 {
     uint64_t n_valid = 0;
 
@@ -211,7 +211,8 @@ size_t pack_segment(struct pack *pack, const struct pack_settings *settings,
     if (segment->kind == LOG_SEGMENT_EVENTS)
         frame.n_events = pack_count_events(payload, n_bytes / sizeof(uint64_t));
     else if (segment->kind == LOG_SEGMENT_FALLBACK)
-        frame.n_events = count_side_records(payload, n_bytes / sizeof(struct log_fallback_record));
+        frame.n_events =
+            count_fallback_records(payload, n_bytes / sizeof(struct log_fallback_record));
     put_plain(pack, settings, &frame, payload, out);
     return seal_frame(&frame, out);
 }

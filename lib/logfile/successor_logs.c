@@ -77,7 +77,7 @@ static bool read_header(int folder, const char *name, struct log_file *ret_file,
 
     if (is_log && ret_is_growing)
         *ret_is_growing = ret_file->form == LOG_FORM_RAW
-                          && writer_liveness_look_at_writer(ret_file, fd) != WRITER_LIVENESS_DEAD;
+                          && writer_liveness_of_writer(ret_file, fd) != WRITER_LIVENESS_DEAD;
     if (fd >= 0)
         close(fd);
     return is_log;

@@ -112,7 +112,7 @@ static void be_apart(void)
 }
 
 /* Parent and child both create the group, so it exists when the parent signals it. */
-pid_t child_process_start(struct child_process *helper)
+pid_t child_process_start(struct child_process *child)
 {
     pid_t pid = fork();
 
@@ -120,52 +120,52 @@ pid_t child_process_start(struct child_process *helper)
         be_apart();
     else if (pid > 0)
         (void)setpgid(pid, pid);
-    *helper = (struct child_process){.pid = pid > 0 ? pid : 0};
+    *child = (struct child_process){.pid = pid > 0 ? pid : 0};
     return pid;
 }
 
-bool child_process_has_ended(struct child_process *helper, int *ret_status)
+bool child_process_has_ended(struct child_process *child, int *ret_status)
 {
     int status = -1;
-    pid_t ended = helper->pid > 0 ? waitpid(helper->pid, &status, WNOHANG) : -1;
+    pid_t ended = child->pid > 0 ? waitpid(child->pid, &status, WNOHANG) : -1;
 
-    if (ended == 0 || (ended < 0 && helper->pid > 0 && errno == EINTR))
+    if (ended == 0 || (ended < 0 && child->pid > 0 && errno == EINTR))
         return false;
     if (ret_status)
         *ret_status = ended > 0 ? status : -1;
-    *helper = (struct child_process){.pid = 0};
+    *child = (struct child_process){.pid = 0};
     return true;
 }
 
-void child_process_watch(struct child_process *helper)
+void child_process_watch(struct child_process *child)
 {
-    if (helper->pid > 0 && child_time_limit_is_over(&helper->time_limit, helper->pid))
-        (void)kill(-helper->pid, SIGKILL);
+    if (child->pid > 0 && child_time_limit_is_over(&child->time_limit, child->pid))
+        (void)kill(-child->pid, SIGKILL);
 }
 
-bool child_process_end(struct child_process *helper)
+bool child_process_end(struct child_process *child)
 {
     uint64_t now_ns = monotonic_now_ns();
 
-    if (child_process_has_ended(helper, NULL))
+    if (child_process_has_ended(child, NULL))
         return true;
-    if (now_ns < helper->due_ns)
+    if (now_ns < child->due_ns)
         return false;
-    if (helper->is_killed) {
-        *helper = (struct child_process){.pid = 0};
+    if (child->is_killed) {
+        *child = (struct child_process){.pid = 0};
         return true;
     }
-    helper->is_killed = helper->due_ns > 0;
-    (void)kill(-helper->pid, helper->is_killed ? SIGKILL : SIGTERM);
-    (void)kill(-helper->pid, SIGCONT); /* a stopped process would not handle SIGTERM */
-    helper->due_ns = now_ns + CHILD_PROCESS_TIME_LIMIT_NS;
+    child->is_killed = child->due_ns > 0;
+    (void)kill(-child->pid, child->is_killed ? SIGKILL : SIGTERM);
+    (void)kill(-child->pid, SIGCONT); /* a stopped process would not handle SIGTERM */
+    child->due_ns = now_ns + CHILD_PROCESS_TIME_LIMIT_NS;
     return false;
 }
 
-void child_process_end_now(struct child_process *helper)
+void child_process_end_now(struct child_process *child)
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};
 
-    while (!child_process_end(helper))
+    while (!child_process_end(child))
         nanosleep(&nap, NULL);
 }

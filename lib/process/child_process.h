@@ -64,20 +64,20 @@ struct child_process {
 };
 
 /* Like fork: returns 0 in the child, else its PID or -1. */
-pid_t child_process_start(struct child_process *helper);
+pid_t child_process_start(struct child_process *child);
 
 /* Returns true if the child has ended by itself; the struct is then empty. *ret_status (or NULL) is
  * the wait status, or -1 if another part of this process has waited for it. */
-bool child_process_has_ended(struct child_process *helper, int *ret_status);
+bool child_process_has_ended(struct child_process *child, int *ret_status);
 
 /* Call while waiting for its work: kills the child and its group if it has been stopped for too
  * long (HE-2). */
-void child_process_watch(struct child_process *helper);
+void child_process_watch(struct child_process *child);
 
 /* Asks the child to end. Returns true if there is no child any more; call it again until then. */
-bool child_process_end(struct child_process *helper);
+bool child_process_end(struct child_process *child);
 
 /* Calls child_process_end until it returns true. */
-void child_process_end_now(struct child_process *helper);
+void child_process_end_now(struct child_process *child);
 
 #endif

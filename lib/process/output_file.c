@@ -148,7 +148,7 @@ static bool is_left_behind(const char *name, const char *base, unsigned world)
         || sscanf(name + length, OUTPUT_FILE_SUFFIX "%ld-%8x-%*d%n", &pid, &other, &end) != 2
         || end == 0 || name[length + (size_t)end] || other != world || pid <= 0 || pid > INT_MAX)
         return false;
-    return !writer_liveness_is((pid_t)pid);
+    return !writer_liveness_is_alive((pid_t)pid);
 }
 
 static void remove_left_behind(const char *target, unsigned world)

@@ -69,7 +69,7 @@ static bool is_no_process(pid_t pid)
     return kill(pid, 0) != 0 && errno == ESRCH;
 }
 
-enum writer_liveness_state writer_liveness_look(pid_t pid)
+enum writer_liveness_state writer_liveness_of_pid(pid_t pid)
 {
     char text[STAT_BYTES];
     const char *at;
@@ -90,9 +90,9 @@ enum writer_liveness_state writer_liveness_look(pid_t pid)
                                                             : WRITER_LIVENESS_ALIVE;
 }
 
-bool writer_liveness_is(pid_t pid)
+bool writer_liveness_is_alive(pid_t pid)
 {
-    return writer_liveness_look(pid) != WRITER_LIVENESS_DEAD;
+    return writer_liveness_of_pid(pid) != WRITER_LIVENESS_DEAD;
 }
 
 /* A process never changes its PID namespace. */
@@ -116,7 +116,7 @@ bool writer_liveness_knows_pid(const struct log_file *header)
 
 /* The kernel grants a lease only while no other process has the file open in a conflicting way. The
  * lease is released immediately; a process that opens the file in between waits for that. */
-enum writer_liveness_state writer_liveness_look_at_file(int fd)
+enum writer_liveness_state writer_liveness_of_file(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
     int lease = (flags & O_ACCMODE) == O_RDONLY ? F_RDLCK : F_WRLCK;
@@ -179,7 +179,7 @@ static bool began_before_log(int64_t process_ns, const struct log_file *header)
 
 bool writer_liveness_writes(pid_t pid, const struct log_file *header)
 {
-    if (pid <= 0 || !writer_liveness_is(pid))
+    if (pid <= 0 || !writer_liveness_is_alive(pid))
         return false;
     if (header->start_unix_ns == 0 || header->start_monotonic_ns == 0)
         return true; /* empty file */
@@ -234,7 +234,7 @@ static enum writer_liveness_state look_at_own(const struct log_file *header, int
     enum writer_liveness_state state =
         must_map ? look_at_named(header, pid, fd) : WRITER_LIVENESS_UNKNOWN;
 
-    return state == WRITER_LIVENESS_UNKNOWN ? writer_liveness_look(pid) : state;
+    return state == WRITER_LIVENESS_UNKNOWN ? writer_liveness_of_pid(pid) : state;
 }
 
 /* RU-3. The clock may be set ahead, so a process that maps the file was looked for before. */
@@ -249,7 +249,7 @@ static bool is_too_old(const struct log_file *header, int fd)
 static enum writer_liveness_state look_elsewhere(const struct log_file *header, int fd,
                                                  bool must_map)
 {
-    enum writer_liveness_state state = writer_liveness_look_at_file(fd);
+    enum writer_liveness_state state = writer_liveness_of_file(fd);
 
     return state == WRITER_LIVENESS_UNKNOWN && must_map && is_too_old(header, fd)
                ? WRITER_LIVENESS_DEAD
@@ -299,21 +299,21 @@ static enum writer_liveness_state look_at_log(const struct log_file *header, int
         || (by_pid == WRITER_LIVENESS_DEAD && header->pid_space
             && !(must_map && maps_namesake((pid_t)header->pid, fd))))
         return by_pid;
-    by_file = writer_liveness_look_at_file(fd);
+    by_file = writer_liveness_of_file(fd);
     return by_file == WRITER_LIVENESS_UNKNOWN ? by_pid : by_file;
 }
 
-enum writer_liveness_state writer_liveness_look_at_log(const struct log_file *header, int fd)
+enum writer_liveness_state writer_liveness_of_program(const struct log_file *header, int fd)
 {
     return look_at_log(header, fd, false);
 }
 
-enum writer_liveness_state writer_liveness_look_at_writer(const struct log_file *header, int fd)
+enum writer_liveness_state writer_liveness_of_writer(const struct log_file *header, int fd)
 {
     return look_at_log(header, fd, true);
 }
 
-enum writer_liveness_state writer_liveness_look_at_recorder(const struct log_file *header, int fd)
+enum writer_liveness_state writer_liveness_of_recorder(const struct log_file *header, int fd)
 {
     pid_t pid = (pid_t)atomic_load_explicit(&header->recorder_pid, memory_order_relaxed);
 
@@ -322,7 +322,7 @@ enum writer_liveness_state writer_liveness_look_at_recorder(const struct log_fil
 
 static bool read_heartbeat(int fd, uint32_t *ret_heartbeat)
 {
-    const off_t offset = LOG_QUESTION_OFFSET + (off_t)offsetof(struct log_question, heartbeat);
+    const off_t offset = LOG_REQUEST_OFFSET + (off_t)offsetof(struct log_request, heartbeat);
 
     return pread(fd, ret_heartbeat, sizeof(*ret_heartbeat), offset) == sizeof(*ret_heartbeat);
 }

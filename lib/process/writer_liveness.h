@@ -12,7 +12,7 @@
  * tries a shared lock for a moment, so that readers do not mistake each other for a writer. In that
  * moment the writer may fail to get its lock; it then tries again later.
  *
- * writer_liveness_look_at_file holds a lease of a log for a moment. An open with O_NONBLOCK that
+ * writer_liveness_of_file holds a lease of a log for a moment. An open with O_NONBLOCK that
  * conflicts with it fails immediately. So logs are opened by writer_liveness_open, which tries
  * again until the lease is released, and does not wait for a writer of a pipe.
  *
@@ -43,10 +43,10 @@ enum writer_liveness_state {
 };
 
 /* A zombie counts as dead, unless threads of it still run. */
-enum writer_liveness_state writer_liveness_look(pid_t pid);
+enum writer_liveness_state writer_liveness_of_pid(pid_t pid);
 
 /* The process is alive, or this cannot be determined (RU-1). */
-bool writer_liveness_is(pid_t pid);
+bool writer_liveness_is_alive(pid_t pid);
 
 /* The same for a PID in the header of a log (program or recorder; 0: none). A later process with
  * this PID does not count. */
@@ -61,19 +61,19 @@ bool writer_liveness_knows_pid(const struct log_file *header);
 /* Does another process have the file open or mapped so that it can write to it? If fd itself is
  * writable: does another process have it open at all? Only the owner of the file, or root, can find
  * out. */
-enum writer_liveness_state writer_liveness_look_at_file(int fd);
+enum writer_liveness_state writer_liveness_of_file(int fd);
 
 /* Is the program that the header names alive? For frequent calls about a known program: a later
  * process with its PID, or an image that it executed, counts as the program. */
-enum writer_liveness_state writer_liveness_look_at_log(const struct log_file *header, int fd);
+enum writer_liveness_state writer_liveness_of_program(const struct log_file *header, int fd);
 
 /* Is it alive, and has it mapped the log in this file? */
-enum writer_liveness_state writer_liveness_look_at_writer(const struct log_file *header, int fd);
+enum writer_liveness_state writer_liveness_of_writer(const struct log_file *header, int fd);
 
 /* Does the recorder that the header names pack the log in this file? It then has the file mapped. A
  * PID of another namespace than the program's is not found; use the lock of the packed file
  * (file_lock_is_taken) or recorder_heartbeat_advances. */
-enum writer_liveness_state writer_liveness_look_at_recorder(const struct log_file *header, int fd);
+enum writer_liveness_state writer_liveness_of_recorder(const struct log_file *header, int fd);
 
 /* Does a recorder, in whatever namespace, update the heartbeat of this raw log? Takes a third of a
  * second to say no. */

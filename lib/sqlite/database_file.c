@@ -48,7 +48,7 @@ int database_file_check_name(const char *name, const char *opened, struct error 
     if (n_bytes <= MOST_NAME_BYTES)
         return 0;
     return error_set(err, ERROR_IO,
-                     "SQLite opens no name that has more than %zu bytes with all folders; use a "
-                     "shorter one than '%s'",
+                     "SQLite cannot open a path of more than %zu bytes; use a shorter one than "
+                     "'%s'",
                      MOST_NAME_BYTES - (strlen(opened) - strlen(name)), name);
 }

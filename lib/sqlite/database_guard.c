@@ -24,8 +24,8 @@ int database_guard_stopped(const struct database_guard *guard, const char *path,
 {
     if (guard && guard->stop && !guard->stop->is_wanted)
         return error_set(err, ERROR_INTERRUPTED,
-                         "%s '%s' took longer than the time limit allows; narrow the question",
-                         doing, path);
+                         "%s '%s' took longer than the time limit allows; narrow the query", doing,
+                         path);
     return error_set(err, ERROR_INTERRUPTED, "interrupted while %s '%s'", doing, path);
 }
 

@@ -17,11 +17,11 @@
 
 #define SITE_COLUMNS "function, source, line, module, call_site_id"
 
-#define OBJECTS_ARE_SUMS                                                                          \
-    "it is about what the program's visitors counted: sums of objects, which allocations do not " \
-    "divide"
-#define NO_CHAINS_OF_SAMPLES "which block a realloc made of which is not known from samples"
-#define NO_HEAPS_OF_SAMPLES  "what lies where in a heap is not known from samples"
+#define OBJECTS_ARE_SUMS                                                                        \
+    "it shows sums of objects that the program's visitors counted, which cannot be divided by " \
+    "allocation"
+#define NO_CHAINS_OF_SAMPLES "samples do not show which block realloc turned into which"
+#define NO_HEAPS_OF_SAMPLES  "samples do not show the layout of a heap"
 
 static const char failures_source[] =
     "(SELECT f.failure_id, f.process_id, f.thread_id, f.at_ns, f.backtrace_id, k.name AS kind,"
@@ -82,7 +82,8 @@ const struct command commands[] = {
      .needs_database = true,
      .needs = LEFT_OUT_NEEDS_SITES,
      .stacks_by = "temporary_blocks",
-     .why_unsampled = "how soon a block was freed is not known from samples: others are not seen",
+     .why_unsampled = "samples do not show how soon a block was freed, because the other "
+                      "allocations are not recorded",
      .run = report_run},
     {.name = "peak",
      .start = "call sites that held the memory when it was highest",
@@ -101,7 +102,7 @@ const struct command commands[] = {
      .topic = COMMAND_TOPIC_STACKS,
      .view = "_live",
      .columns = "process_id, bytes, blocks, share, " SITE_COLUMNS,
-     .help = "call sites with live blocks at an instant",
+     .help = "call sites with live blocks at a time",
      .how = ": --at TIME",
      .needs_instant = true,
      .next = "groups",
@@ -194,7 +195,7 @@ const struct command commands[] = {
      .run = cmd_growth_run},
     {.name = "range",
      .topic = COMMAND_TOPIC_BLOCKS,
-     .view = "range",
+     .source = cmd_range_source,
      .columns = "process_id, freed_after_bytes, freed_after_blocks, never_freed_bytes, "
                 "never_freed_blocks, allocated_before_bytes, allocated_before_blocks, "
                 "change_bytes, " SITE_COLUMNS,
@@ -480,7 +481,7 @@ const struct command commands[] = {
      .is_argument_optional = true,
      .columns = "change_bytes, change_blocks, before_bytes, after_bytes, function, source, line,"
                 " module",
-     .help = "from run.db to B.db, or between two instants",
+     .help = "from run.db to B.db, or between two times",
      .how = ": --at A --at B",
      .filters = COMMAND_FILTERS_ROWS,
      .has_sites = true,
@@ -582,12 +583,12 @@ const struct command commands[] = {
      .needs_database = true,
      .needs = LEFT_OUT_NEEDS_STACKS,
      .wants_rows = true,
-     .why_unsampled = "frees of blocks that were not drawn are not recorded",
+     .why_unsampled = "frees of blocks that are not samples are not recorded",
      .run = report_run},
     {.name = "realloc-chains",
      .topic = COMMAND_TOPIC_BLOCKS,
      .view = "realloc_chains",
-     .help = "blocks that realloc made of one another",
+     .help = "chains of blocks that realloc turned into one another",
      .needs_database = true,
      .needs = LEFT_OUT_NEEDS_STACKS,
      .needs_rows = true,

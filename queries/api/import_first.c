@@ -198,8 +198,8 @@ int import_first_follow(const char *log_path, const char *database_path, pid_t *
     if (read_header(log_path, &header) && (header.flags & LOG_FLAG_RING))
         return error_set(
             err, ERROR_FORMAT,
-            "'%s' was recorded with --aggregate, and cannot be followed, as its events go while it grows: "
-            "mtrace-import -f %s, as often as you like, and serve the database",
+            "'%s' was recorded with --aggregate, and cannot be followed, because its events are "
+            "removed while it grows: run mtrace-import -f %s repeatedly, and serve the database",
             log_path, log_path);
     if (database_file_owner(database_path) == DATABASE_FILE_FOREIGN)
         return fail_foreign(database_path, log_path, err);

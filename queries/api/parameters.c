@@ -317,7 +317,7 @@ static int check_filters(const struct query_options *options, struct error *err)
 
         if (command->has_instant && value->parameter == filter_find("alive_at", 8)) {
             if (++n_instants > 1)
-                return error_set(err, ERROR_USAGE, "%s shows one instant, but at was given twice",
+                return error_set(err, ERROR_USAGE, "%s shows one time, but at was given twice",
                                  command->name);
             continue;
         }
@@ -366,13 +366,14 @@ static int check_rows(const struct query_options *options, struct error *err)
     const char *option = row_option(options);
 
     if (command->has_no_rows && option)
-        return error_set(err, ERROR_USAGE, "%s is about rows, of which %s has none", option,
+        return error_set(err, ERROR_USAGE, "%s applies to rows, and %s has none", option,
                          command->name);
     if (options->after_id && (!command->has_after || options->fail_if))
         return error_set(err, ERROR_USAGE, "after is for pages of allocations, not for %s",
                          options->fail_if ? "fail_if" : command->name);
     if (options->fail_if && options->skip > 0)
-        return error_set(err, ERROR_USAGE, "skip would omit rows that fail_if tests");
+        return error_set(err, ERROR_USAGE,
+                         "skip cannot be used with fail_if, which tests all rows");
     return 0;
 }
 
@@ -388,15 +389,14 @@ static int check_options(const struct query_options *options, struct error *err)
     if (option && !command->has_measure)
         return error_set(err, ERROR_USAGE, "%s cannot be used with %s", option, command->name);
     if ((options->protection || options->peak_rss_min) && !command->is_of_mappings)
-        return error_set(err, ERROR_USAGE, "%s is about mappings, not for %s",
+        return error_set(err, ERROR_USAGE, "%s applies to mappings and cannot be used with %s",
                          options->protection ? "protection" : "peak_rss_min", command->name);
     if (options->blame_past && !command->has_sites)
         return error_set(err, ERROR_USAGE,
-                         "blame_past is about call sites, of which %s does not speak",
-                         command->name);
+                         "blame_past applies to call sites, which %s does not show", command->name);
     if (options->has_stacks && !command->stacks_by)
         return error_set(err, ERROR_USAGE,
-                         "stacks is for rows of stacks and call sites, which %s has none of",
+                         "stacks applies to rows of stacks or call sites, and %s has none",
                          command->name);
     return options->export_format && !command->has_format ? fail_format(options, err) : 0;
 }
@@ -427,11 +427,11 @@ static int check_picture(const struct query_options *options, const char *output
     if (!command->draws && !command->can_draw)
         return error_set(
             err, ERROR_USAGE,
-            "'%s' would be no picture: %s answers in text; flamegraph, heap-map, timeline,"
-            " growth, size-histogram and lifetime-histogram draw",
+            "'%s' names a picture, but %s prints text; flamegraph, heap-map, timeline, growth, "
+            "size-histogram and lifetime-histogram draw pictures",
             output, command->name);
     if (command->can_draw && option)
-        return error_set(err, ERROR_USAGE, "%s is about rows, of which the picture '%s' has none",
+        return error_set(err, ERROR_USAGE, "%s applies to rows, and the picture '%s' has none",
                          option, output);
     return 0;
 }

@@ -118,9 +118,9 @@ int queries_set(struct queries *question, const char *name, const char *value, s
     int rc;
 
     if (index < 0)
-        return error_set(err, ERROR_USAGE, "'%.100s' is no parameter", name);
+        return error_set(err, ERROR_USAGE, "unknown parameter '%.100s'", name);
     if (question->options.is_sealed && queries_names_file(name))
-        return error_set(err, ERROR_USAGE, "%.100s: a question of this kind names no files", name);
+        return error_set(err, ERROR_USAGE, "%.100s: this kind of query cannot name files", name);
     rc = keep(question, value ? value : "yes", &text, err);
     return rc == 0 ? parameters_set(&question->options, (size_t)index, text, err) : rc;
 }

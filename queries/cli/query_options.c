@@ -218,7 +218,7 @@ static void set_only_file(struct parser *parser, const char *path)
 {
     if (parser->line->only_file && parser->rc == 0)
         parser->rc =
-            error_set(parser->err, ERROR_USAGE, "--about: a question of this kind names no files");
+            error_set(parser->err, ERROR_USAGE, "--about: this kind of query cannot name files");
     parser->line->only_file = path;
     queries_seal(parser->question);
 }
@@ -235,7 +235,7 @@ static void set_to_wait(struct parser *parser)
 static int check_sealed(const struct command_line *line, struct error *err)
 {
     if (line->only_file && (line->output_path || line->is_forced))
-        return error_set(err, ERROR_USAGE, "%s: a question of this kind names no files",
+        return error_set(err, ERROR_USAGE, "%s: this kind of query cannot name files",
                          line->output_path ? "--output" : "--force");
     return 0;
 }

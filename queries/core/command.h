@@ -56,10 +56,11 @@ struct command {
     const char *stacks_by;
     /* Applies the filters; NULL: `remake`, or query_install_filters (query_open.h). */
     int (*install)(struct query *query, struct error *err);
-    /* Computes the tables behind the view from filtered rows; NULL: filters of totals by stack suffice. */
+    /* Computes the tables behind the view from filtered rows; NULL: filters of totals by stack
+     * suffice. */
     int (*remake)(struct rundb *database, const struct filter_sql *filter, struct error *err);
-    /* If `remake` reads other rows than those of malloc: replaces them by filtered ones, or refuses the
-     * filter. NULL: not needed. show_sql may be NULL. */
+    /* If `remake` reads other rows than those of malloc: replaces them by filtered ones, or refuses
+     * the filter. NULL: not needed. show_sql may be NULL. */
     int (*stand_in)(struct rundb *database, const struct filter *filter, FILE *show_sql,
                     struct error *err);
     int (*run)(struct query *query, struct error *err);

@@ -105,7 +105,7 @@ static void format_end(const char *kind, int value, bool is_foreign, char *text,
     else if (strcmp(kind, "signal") == 0)
         (void)snprintf(text, size, "killed by signal %d: %s", value, live);
     else if (strcmp(kind, "exec") == 0)
-        (void)snprintf(text, size, "replaced by exec: what was live then is not a leak");
+        (void)snprintf(text, size, "replaced by exec: blocks live at that time are not leaks");
     else if (strcmp(kind, "detached") == 0)
         (void)snprintf(text, size,
                        "went on when the recording was detached: its blocks were live, not leaked");

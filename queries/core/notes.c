@@ -59,7 +59,9 @@ static void format_damage(struct sqlite3_stmt *row, char *text, size_t size)
                        is_cut ? "; how much is missing after that is unknown" : "",
                        (int)strcspn(kinds, "\n"), kinds);
     else if (is_cut)
-        (void)snprintf(text, size, "the log has no end: %s, and everything after that is missing",
+        (void)snprintf(text, size,
+                       "the log is incomplete: %s were read, and everything after "
+                       "that is missing",
                        all);
     else
         (void)snprintf(text, size, "log damaged: %.*s", (int)strcspn(kinds, "\n"), kinds);
@@ -111,8 +113,8 @@ static void format_dropped(struct sqlite3_stmt *row, char *text, size_t size)
 
     (void)snprintf(
         text, size,
-        "%s of %s (%s) %s dropped: births and ends of blocks are missing, so from the first of them on"
-        " figures are neither exact nor bounds (meta: events.dropped.* has why)",
+        "%s of %s (%s) %s dropped: allocations and frees are missing, so numbers from the first "
+        "drop on are inexact (reasons: meta, events.dropped.*)",
         units_format_count(n_dropped, dropped), units_format_counted(n_all, "event", all),
         units_format_share((double)n_dropped / (double)n_all, share),
         n_dropped == 1 ? "was" : "were");
@@ -137,7 +139,8 @@ static void format_unseen(struct sqlite3_stmt *row, char *text, size_t size)
         (void)snprintf(text + strlen(text), size - strlen(text), " and inside %s",
                        units_format_counted(n_others, "other executable", others));
     (void)snprintf(text + strlen(text), size - strlen(text),
-                   " are not recorded%s: no figure has them in it", why ? (const char *)why : "");
+                   " are not recorded%s and not included in any number",
+                   why ? (const char *)why : "");
 }
 
 /* ---- modules that were not told apart ---- */
@@ -222,8 +225,7 @@ static const char bounded_sql[] =
 
 static void format_bounded(struct sqlite3_stmt *row, char *text, size_t size)
 {
-    (void)snprintf(text, size,
-                   "the log (--aggregate) had no room for rows of its own for each of these: %s",
+    (void)snprintf(text, size, "the log (--aggregate) had no room for a row for each of these: %s",
                    rundb_text(row, 0));
 }
 
@@ -292,10 +294,9 @@ static void format_sampled(struct sqlite3_stmt *row, char *text, size_t size)
     units_format_bytes(sqlite3_column_int64(row, 1), mean);
     (void)snprintf(
         text, size,
-        "estimates from samples, one for each %s allocated: the 95 %% interval of a sum of S bytes"
-        " is S ± 2√(S × %s) or narrower, of 100 MiB ± %s, which columns *_margin have where there are any; a"
-        " difference A - B has the margin of A + B, or less;"
-        " what no sample is of may be up to %s",
+        "estimates from samples, one for each %s allocated: the 95 %% interval of a sum of S "
+        "bytes is at most S ± 2√(S × %s), of 100 MiB ± %s (columns *_margin); a difference A - B "
+        "has at most the margin of A + B; a call site without any sample may have up to %s",
         mean, mean, units_format_bytes((int64_t)sqlite3_column_double(row, 2), margin),
         units_format_bytes(saturating_multiply(3, sqlite3_column_int64(row, 1)), unseen));
 }
@@ -484,7 +485,8 @@ static const struct {
     const char *text;
 } without_elided[] = {
     {"timeline",
-     "inside a bucket the curve may have been higher by what of them was live at a time (meta: elided.most_live_bytes)"},
+     "inside a bucket the curve may have been higher by the elided blocks live at one time (meta: "
+     "elided.most_live_bytes)"},
 };
 
 /* The answer is made of rows of allocations. */
@@ -503,7 +505,7 @@ static const char *without_elided_text(const struct query_options *options)
     if (options->command->stand_in) /* of pool blocks, which are never elided */
         return NULL;
     if (is_made_of_rows(options))
-        return "they are in totals, and not in this answer, which is made of rows";
+        return "totals include them, but this answer is made of rows and does not";
     for (size_t i = 0; i < sizeof(without_elided) / sizeof(without_elided[0]); i++) {
         if (strcmp(without_elided[i].command, options->command->name) == 0)
             return without_elided[i].text;
@@ -517,17 +519,16 @@ static const char *ended_tail(const struct query_options *options)
     const struct command *command = options->command;
 
     if (command->needs_instant)
-        return "; 'peak' has all that was live at the peak";
+        return "; 'peak' shows everything that was live at the peak";
     if (command->has_instant && !filter_instant(&options->filter))
-        return "; so this is of the end, and what was free at the peak is in 'fragmentation'";
+        return "; so this shows the end, and 'fragmentation' shows free memory at the peak";
     return "";
 }
 
 static const char in_no_answer[] = "not in this answer, which is made of rows";
-static const char elided_in_no_row[] =
-    "they are in totals, and in no row of allocations and the like";
-static const char in_no_rows[] = "in no row of allocations and the like";
-static const char in_no_pool_rows[] = "in no row of pool_blocks";
+static const char elided_in_no_row[] = "totals include them, but tables of single blocks do not";
+static const char in_no_rows[] = "not in tables of single blocks";
+static const char in_no_pool_rows[] = "not in pool_blocks";
 
 /* Notes the number of freed blocks of a bounded log, which includes the elided ones. */
 static int note_ended(const struct query *query, bool is_of_pools, const char *where,
@@ -549,8 +550,8 @@ static int note_ended(const struct query *query, bool is_of_pools, const char *w
         (void)snprintf(of_these, sizeof(of_these), " (of these %s were elided)",
                        units_format_count(n_elided, elided));
     query_note(query,
-               "%s that ended%s are in totals, and %s: the log (--aggregate) has"
-               " single blocks that are live at the end alone%s",
+               "%s that were freed%s are in totals, but %s: the log (--aggregate) has rows only "
+               "of blocks that are live at the end%s",
                units_format_counted(n_ended, "block", ended), of_these, where,
                ended_tail(query->options));
     return 0;
@@ -574,7 +575,8 @@ static const char *without_rows_text(const struct rundb *database)
     if (!database->is_slim || database->is_aggregate)
         return NULL;
     return database->is_early
-               ? "tables of single blocks are empty: they get their rows when the recording, which is followed, has ended"
+               ? "tables of single blocks are empty until the recording, which is followed, has "
+                 "ended"
                : "tables of single blocks are empty: the log was imported with --slim or --follow";
 }
 

@@ -97,8 +97,8 @@ void query_quote(const char *word, char *text, size_t size);
  * whose client does not know the file's name. */
 void query_advise(const struct query *query, const char *format, ...) MTRACE_PRINTF(2, 3);
 
-/* The same for a command; tail is "" or "--filter VALUE". Prints nothing if this database cannot answer
- * the command. */
+/* The same for a command; tail is "" or "--filter VALUE". Prints nothing if this database cannot
+ * answer the command. */
 void query_advise_command(const struct query *query, const char *name, const char *tail);
 
 /* If --show-sql was given, prints the statement with its literals and returns true. */

@@ -105,21 +105,21 @@ int query_need_rows(const struct query *query, struct error *err)
     if (query->database.is_early)
         return error_set(
             err, ERROR_NOT_FOUND,
-            "'%s' is kept up with a log that grows (--follow), and has the blocks that "
-            "this question is about when the recording has ended; until then "
-            "'mtrace-import LOG OTHER.db' makes a database with those so far",
+            "'%s' follows a growing log (--follow) and has no rows of single blocks, which this "
+            "query needs, until the recording has ended; 'mtrace-import LOG OTHER.db' makes a "
+            "database with those so far",
             query->options->database_path);
     if (query->database.is_aggregate)
         return 0; /* with the existing rows (notes_after) */
     if (query->database.is_slim
         && query->options->is_sealed) /* the client cannot import it again */
         return error_set(err, ERROR_LEFT_OUT_ROWS,
-                         "'%s' is of totals alone, without the blocks that this question is about",
+                         "'%s' has totals only, and this query needs rows of single blocks",
                          query->options->database_path);
     if (query->database.is_slim)
         return error_set(err, ERROR_LEFT_OUT_ROWS,
-                         "'%s' was imported with --slim or --follow, without the blocks that this "
-                         "question is about; import the log again without --slim",
+                         "'%s' was imported with --slim or --follow, and this query needs rows of "
+                         "single blocks; import the log again without --slim",
                          query->options->database_path);
     return 0;
 }

@@ -17,8 +17,7 @@ int rundb_error(const struct rundb *database, const char *doing, struct error *e
 {
     if (database->left_out)
         return error_set(err, database->lacks_rows ? ERROR_LEFT_OUT_ROWS : ERROR_LEFT_OUT,
-                         "'%s' is of totals alone and has no %s", database->path,
-                         database->left_out);
+                         "'%s' has totals only, and no %s", database->path, database->left_out);
     return database_guard_error(&database->guard, database->handle, database->path, doing, err);
 }
 
@@ -254,7 +253,7 @@ int rundb_compute(struct rundb *database, unsigned tables, struct error *err)
         const char *view;
     } all[] = {
         {RUNDB_SITE_TOTALS, "site_totals AS SELECT * FROM _site_totals", NULL},
-        {RUNDB_SITE_LEAKS, "site_births AS SELECT * FROM _site_births", NULL},
+        {RUNDB_SITE_LEAKS, "site_leak_times AS SELECT * FROM _site_leak_times", NULL},
         {RUNDB_SITE_LEAKS | RUNDB_SITE_GROWTH, "site_shapes AS SELECT * FROM _site_shapes", NULL},
         {RUNDB_SITE_LEAKS, "site_leaks AS SELECT * FROM _site_leaks", NULL},
         {RUNDB_SITE_FREES, "site_frees AS SELECT * FROM _site_frees", NULL},

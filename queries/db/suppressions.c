@@ -68,7 +68,7 @@ static int add_rule(struct sqlite3_stmt *insert, const char *rule, struct error 
     int rc;
 
     if (strncmp(rule, kind, strlen(kind)) != 0)
-        return error_set(err, ERROR_USAGE, "'%s' is no rule; write leak:PATTERN", rule);
+        return error_set(err, ERROR_USAGE, "'%s' is not a rule; write leak:PATTERN", rule);
     rc = suppressions_to_glob(rule + strlen(kind), glob, sizeof(glob), err);
     if (rc != 0)
         return rc;

@@ -35,8 +35,9 @@ enum {
     N_FORMATS = sizeof(formats) / sizeof(formats[0])
 };
 
-static const char format_list[] =
-    "flamegraph.pl, heaptrack, pprof, speedscope, dhat, massif or json";
+enum {
+    FORMAT_LIST_BYTES = 256
+};
 
 static const struct export_format *find_format(const char *name)
 {
@@ -45,6 +46,25 @@ static const struct export_format *find_format(const char *name)
             return &formats[i];
     }
     return NULL;
+}
+
+const char *cmd_export_format_name(size_t index)
+{
+    return index < N_FORMATS ? formats[index].name : NULL;
+}
+
+/* "flamegraph.pl, heaptrack or json" */
+static const char *list_formats(char text[FORMAT_LIST_BYTES])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < N_FORMATS && n < FORMAT_LIST_BYTES; i++)
+        n += (size_t)snprintf(text + n, FORMAT_LIST_BYTES - n, "%s%s",
+                              i == 0              ? ""
+                              : i + 1 < N_FORMATS ? ", "
+                                                  : " or ",
+                              formats[i].name);
+    return text;
 }
 
 bool cmd_export_has_format(const char *name)
@@ -64,18 +84,21 @@ static int check_format(const struct query *query, const struct export_format **
 {
     const struct query_options *options = query->options;
     const struct export_format *format = find_format(options->export_format);
+    char list[FORMAT_LIST_BYTES];
 
     *ret_format = format;
     if (!options->export_format)
-        return error_set(err, ERROR_USAGE, "export needs to=FORMAT: %s", format_list);
+        return error_set(err, ERROR_USAGE, "export needs to=FORMAT: %s", list_formats(list));
     if (!format)
         return error_set(err, ERROR_USAGE, "to '%.100s': %s is expected", options->export_format,
-                         format_list);
+                         list_formats(list));
     if ((options->measure || options->is_by_blocks) && !format->has_measure)
-        return error_set(err, ERROR_USAGE, "--%s is for flamegraph.pl; %s has all there is",
+        return error_set(err, ERROR_USAGE,
+                         "--%s is for flamegraph.pl only; %s always has "
+                         "everything",
                          options->measure ? "measure" : "by", format->name);
     if (format->is_binary && query->style.is_terminal)
-        return error_set(err, ERROR_USAGE, "%s is no text to look at; name a file with -o FILE",
+        return error_set(err, ERROR_USAGE, "%s is not text; write it to a file with -o FILE",
                          format->name);
     return 0;
 }
@@ -97,7 +120,7 @@ static int choose_process(struct export_job *job, const struct export_format *fo
         job->process_id = first;
     if (n > 1 && format->is_of_one_process)
         return error_set(err, ERROR_USAGE,
-                         "'%s' has %lld processes and %s holds one; process=ID chooses it",
+                         "'%s' has %lld processes and %s can hold one; choose it with process=ID",
                          job->query->options->database_path, (long long)n, format->name);
     return 0;
 }
@@ -131,8 +154,8 @@ static int check_rows(struct export_job *job, const struct export_format *format
     if (rc == 0 && format->is_of_blocks)
         rc = query_need_every_block(
             job->query,
-            "this format counts blocks one by one, where each sample stands for many: flamegraph.pl,"
-            " pprof and speedscope have estimates",
+            "this format counts single blocks, but each sample stands for many; flamegraph.pl, "
+            "pprof and speedscope have estimates",
             err);
     return rc == 0 ? note_without_row(job, format, err) : rc;
 }

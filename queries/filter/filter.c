@@ -282,7 +282,7 @@ const struct filter_parameter filter_parameters[] = {
      .help = "leaked blocks of the whole group, at most"},
     RANGE("group_interval", "DURATION|N%", FILTER_DURATION_OR_SHARE, FILTER_SCOPE_GROUP,
           FILTER_NEEDS_TOTALS, "g.last_ns - g.first_ns",
-          "time between the group's first and last birth"),
+          "time between the group's first and last allocation"),
     {.name = NULL},
 };
 
@@ -324,9 +324,9 @@ const char *filter_beyond_samples(const struct filter *filter)
 
     for (size_t i = 0; i < filter->n_values; i++) {
         if (filter_value_needs(&filter->values[i]) & FILTER_NEEDS_CHAIN)
-            return "which block a realloc made of which is not known from samples";
+            return "samples do not show which block realloc turned into which";
         if (filter->values[i].parameter == intervening)
-            return "how many allocations came between is not known from samples";
+            return "samples do not show how many allocations came between";
     }
     return NULL;
 }

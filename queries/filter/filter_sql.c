@@ -103,7 +103,7 @@ int filter_sql_range(const struct filter_sql *sql, const struct filter *filter,
     *ret_from_ns = widest_or(sql, filter, "from", INT64_MIN);
     *ret_to_ns = widest_or(sql, filter, "to", INT64_MAX);
     if (*ret_from_ns >= *ret_to_ns)
-        return error_set(err, ERROR_USAGE, "from is not before to: there is no time between them");
+        return error_set(err, ERROR_USAGE, "from must be before to");
     if (*ret_from_ns >= sql->end_ns)
         return error_set(err, ERROR_USAGE,
                          "from is after the end of the run; the run is from 0 s to %s",

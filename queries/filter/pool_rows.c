@@ -22,14 +22,14 @@ static const char rows_sql[] =
 /* Phases and windows as ranges of the ids allocated in them. A window lasts until the next one: a
  * thread may finish an allocation after its end. */
 static const char times_sql[] =
-    "CREATE TEMP TABLE _births(alloc_ns, id, PRIMARY KEY (alloc_ns, id)) WITHOUT ROWID;\n"
-    "INSERT INTO _births SELECT alloc_ns, pool_block_id FROM main.pool_block_rows;\n"
+    "CREATE TEMP TABLE _allocation_times(alloc_ns, id, PRIMARY KEY (alloc_ns, id)) WITHOUT ROWID;\n"
+    "INSERT INTO _allocation_times SELECT alloc_ns, pool_block_id FROM main.pool_block_rows;\n"
     "CREATE TEMP VIEW _times AS SELECT 'phase' AS what, phase_id AS id, process_id, name, start_ns,"
     " coalesce(end_ns, 0x7fffffffffffffff) AS until_ns FROM main.phases UNION ALL SELECT 'window', window_id, process_id, NULL, start_ns,"
     " lead(start_ns, 1, 0x7fffffffffffffff) OVER (PARTITION BY process_id ORDER BY start_ns) - 1 FROM main.windows;\n"
     "CREATE TEMP VIEW _times_of_ids AS SELECT *,"
-    " (SELECT b.id FROM _births AS b WHERE b.alloc_ns >= start_ns ORDER BY b.alloc_ns, b.id LIMIT 1) AS first_allocation_id,"
-    " (SELECT b.id FROM _births AS b WHERE b.alloc_ns <= until_ns ORDER BY b.alloc_ns DESC, b.id DESC LIMIT 1) AS last_allocation_id"
+    " (SELECT b.id FROM _allocation_times AS b WHERE b.alloc_ns >= start_ns ORDER BY b.alloc_ns, b.id LIMIT 1) AS first_allocation_id,"
+    " (SELECT b.id FROM _allocation_times AS b WHERE b.alloc_ns <= until_ns ORDER BY b.alloc_ns DESC, b.id DESC LIMIT 1) AS last_allocation_id"
     " FROM _times;\n"
     "CREATE TEMP VIEW phases AS SELECT id AS phase_id, * FROM _times_of_ids WHERE what = 'phase';\n"
     "CREATE TEMP VIEW windows AS SELECT id AS window_id, * FROM _times_of_ids WHERE what = 'window';\n";

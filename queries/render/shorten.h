@@ -3,7 +3,8 @@
  * shorten: short names of functions and files.
  *
  *   std::vector<int, std::allocator<int>>::push_back(int const&)  ->  std::vector<..>::push_back
- *   std.array.insertInPlace!(int, int).insertInPlace              ->  std.array.insertInPlace!(..).insertInPlace
+ *   std.array.insertInPlace!(int, int).insertInPlace              ->
+ *   std.array.insertInPlace!(..).insertInPlace
  *
  * Parameter lists and return types are removed and template arguments become "<..>" or "!(..)".
  * Operators, lambdas and "(anonymous namespace)" stay. Names of other languages than C++, Rust and

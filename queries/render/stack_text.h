@@ -3,7 +3,8 @@
  * stack_text: places in the code and stacks as text for people.
  *
  * A place is one short text: the function, and the best known of source line, source and module.
- * Examples: "Session::clone  session.cpp:88", "Session::clone  libsession.so", "libsession.so", "-".
+ * Examples: "Session::clone  session.cpp:88", "Session::clone  libsession.so", "libsession.so",
+ * "-".
  *
  * The text of a stack (the view stack_texts) is printed below a row of a table:
  * "function /path/file.c:12 < caller …" becomes lines of the form "function  file.c:12".

@@ -12,10 +12,11 @@
 int svg_check_output(const struct render_style *style, struct error *err)
 {
     if (style->format != RENDER_TABLE)
-        return error_set(err, ERROR_USAGE, "a picture has no other format than SVG");
+        return error_set(err, ERROR_USAGE, "pictures have the format SVG only");
     if (style->is_terminal)
         return error_set(err, ERROR_USAGE,
-                         "a picture is no text for a terminal; name a file with -o picture.svg");
+                         "a picture cannot be shown in a terminal; write it to a file with -o "
+                         "picture.svg");
     return 0;
 }
 

@@ -108,9 +108,9 @@ static int fail_unknown(const char *name, struct error *err)
             suggestion_consider(&suggestion, view->name);
     }
     if (suggestion_best(&suggestion))
-        return error_set(err, ERROR_USAGE, "'%s' is no view or table; did you mean %s?", name,
+        return error_set(err, ERROR_USAGE, "unknown view or table '%s'; did you mean %s?", name,
                          suggestion_best(&suggestion));
-    return error_set(err, ERROR_USAGE, "'%s' is no view or table; mtrace-query views lists them",
+    return error_set(err, ERROR_USAGE, "unknown view or table '%s'; mtrace-query views lists them",
                      name);
 }
 

@@ -42,7 +42,8 @@ struct diff {
     int64_t sample_bytes; /* of either side; 0: exact */
 };
 
-enum {
+/* The two recordings, or times, that are compared. */
+enum side {
     BEFORE,
     AFTER,
     BOTH /* blocks live at both times of one recording, which cancel out of the change */
@@ -113,8 +114,8 @@ static int read_entries(const struct query *query, enum stack_measure measure, i
     return rc;
 }
 
-static int read_fallback(const struct query *asked, const struct query_options *options,
-                         enum stack_measure measure, int side, struct diff *diff, struct error *err)
+static int read_side(const struct query *asked, const struct query_options *options,
+                     enum stack_measure measure, int side, struct diff *diff, struct error *err)
 {
     /* The notes of the first database were given when it was opened. */
     bool is_other = options->database_path != asked->options->database_path;
@@ -426,9 +427,9 @@ static int prepare_instants(const struct query *query, struct query_options *sid
     int rc;
 
     if (take_instants(&sides[0].filter, texts) != 2)
-        return error_set(err, ERROR_USAGE, "diff needs two databases, or two instants: at=A at=B");
+        return error_set(err, ERROR_USAGE, "diff needs two databases, or two times: at=A at=B");
     if (query->options->measure && strcmp(query->options->measure, "live") != 0)
-        return error_set(err, ERROR_USAGE, "diff of two instants counts live blocks, not %s ones",
+        return error_set(err, ERROR_USAGE, "diff of two times counts live blocks, not %s ones",
                          query->options->measure);
     sides[1].filter = sides[0].filter;
     *ret_measure = STACK_MEASURE_LIVE;
@@ -447,7 +448,7 @@ static int prepare_runs(const struct query *query, struct query_options *sides,
     if (rc == 0 && query->options->is_sealed)
         return error_set(
             err, ERROR_USAGE,
-            "diff: a question of this kind names no files; it may name two instants: at=A at=B");
+            "diff: this kind of query cannot name files; it can name two times: at=A at=B");
     if (rc == 0 && !query->options->measure && *ret_measure != STACK_MEASURE_LIVE)
         *ret_measure = STACK_MEASURE_LEAKED; /* allocations minus frees */
     sides[1].database_path = query->options->arguments[0];
@@ -467,7 +468,7 @@ static int read_sides(const struct query *query, struct query_options *sides,
             break;
         sides[side].command = &side_command;
         sides[side].is_sql_shown = false;
-        rc = read_fallback(query, &sides[side], measure, side, diff, err);
+        rc = read_side(query, &sides[side], measure, side, diff, err);
     }
     return rc;
 }

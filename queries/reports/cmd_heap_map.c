@@ -248,7 +248,7 @@ int cmd_heap_map_run(struct query *query, struct error *err)
     if (rc == 0)
         rc = read_heaps(&map, err);
     if (rc == 0 && map.n_all == 0)
-        rc = error_set(err, ERROR_NOT_FOUND, "nothing to draw: '%s' has no heap at that instant",
+        rc = error_set(err, ERROR_NOT_FOUND, "nothing to draw: '%s' has no heap at that time",
                        query->options->database_path);
     if (rc == 0)
         rc = draw(&map, err);

@@ -118,8 +118,8 @@ static int split_filters(const struct query *query, struct filter *ret_stacks, s
         else if (!condition_of(value))
             return error_set(
                 err, ERROR_USAGE,
-                "%s is about allocations; mmaps takes size, from, to, lifetime in numbers,"
-                " alive_at, protection, peak_rss_min and what is about stacks",
+                "%s applies to allocations; mmaps takes size, from, to, lifetime in numbers, "
+                "alive_at, protection, peak_rss_min and filters of stacks",
                 value->parameter->name);
     }
     return 0;

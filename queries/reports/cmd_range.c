@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * range: blocks allocated in a time range and freed outside of it, and the reverse
- * (views/range.sql).
+ * range: blocks allocated in a time range and freed outside of it, and the reverse.
  *
- * `from` and `to` are the range, not allocation times; all other filters select blocks.
+ * `from` and `to` are the range, not allocation times; all other filters select blocks. The blocks
+ * are summed by stack into a TEMP table, and shown by call site.
  */
 #include "lib/base/error.h"
 #include "queries/core/command.h"
@@ -15,11 +15,12 @@
 
 #include <string.h>
 
+/* What the range does to a block, in the order of the columns of the TEMP table. */
 enum outcome {
-    OUTCOME_NONE,
     FREED_AFTER,
-    NEVER_FREED,
-    ALLOCATED_BEFORE
+    NEVER_FREED, /* or lost at an exec */
+    ALLOCATED_BEFORE,
+    N_OUTCOMES /* it was live at both ends, or at none */
 };
 
 struct range {
@@ -34,12 +35,12 @@ static enum outcome outcome_of(const struct range *range, const struct scanned_r
     if (row->alloc_ns < range->from_ns)
         return end_ns >= range->from_ns && end_ns <= range->to_ns && end_ns != INT64_MAX
                    ? ALLOCATED_BEFORE
-                   : OUTCOME_NONE;
+                   : N_OUTCOMES;
     if (row->alloc_ns > range->to_ns)
-        return OUTCOME_NONE;
+        return N_OUTCOMES;
     if (end_ns == INT64_MAX)
         return NEVER_FREED;
-    return end_ns > range->to_ns ? FREED_AFTER : OUTCOME_NONE;
+    return end_ns > range->to_ns ? FREED_AFTER : N_OUTCOMES;
 }
 
 static bool take(void *context, const struct scanned_row *rows, size_t n)
@@ -51,15 +52,35 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
                                        (uint32_t)outcome_of(range, &rows[i]), rows[i].blocks,
                                        rows[i].bytes};
 
-        if (block.other != OUTCOME_NONE && !pair_sums_add(&range->sums, &block))
+        if (block.other != N_OUTCOMES && !pair_sums_add(&range->sums, &block))
             return false;
     }
     return true;
 }
 
 static const char table_sql[] =
-    "CREATE TEMP TABLE range_totals(process_id INTEGER, backtrace_id INTEGER, outcome TEXT,"
-    " blocks INTEGER, bytes INTEGER);";
+    "CREATE TEMP TABLE range_totals(process_id INTEGER, backtrace_id INTEGER,"
+    " freed_after_bytes INTEGER, freed_after_blocks INTEGER,"
+    " never_freed_bytes INTEGER, never_freed_blocks INTEGER,"
+    " allocated_before_bytes INTEGER, allocated_before_blocks INTEGER);";
+
+const char cmd_range_source[] =
+    "(WITH site AS (SELECT r.process_id,"
+    " sum(r.freed_after_bytes) AS freed_after_bytes, sum(r.freed_after_blocks) AS freed_after_blocks,"
+    " sum(r.never_freed_bytes) AS never_freed_bytes, sum(r.never_freed_blocks) AS never_freed_blocks,"
+    " sum(r.allocated_before_bytes) AS allocated_before_bytes,"
+    " sum(r.allocated_before_blocks) AS allocated_before_blocks, b.call_site_id"
+    " FROM range_totals AS r JOIN backtraces AS b ON b.backtrace_id = r.backtrace_id"
+    " GROUP BY r.process_id, b.call_site_id)"
+    " SELECT t.process_id, t.freed_after_bytes, t.freed_after_blocks, t.never_freed_bytes,"
+    " t.never_freed_blocks, t.allocated_before_bytes, t.allocated_before_blocks,"
+    " t.freed_after_bytes + t.never_freed_bytes - t.allocated_before_bytes AS change_bytes,"
+    " t.freed_after_blocks + t.never_freed_blocks - t.allocated_before_blocks AS change_blocks,"
+    " s.function, s.source, s.line, s.module, t.call_site_id"
+    " FROM site AS t LEFT JOIN _sites AS s ON s.call_site_id = t.call_site_id"
+    " ORDER BY t.freed_after_bytes + t.never_freed_bytes + t.allocated_before_bytes DESC,"
+    " t.freed_after_blocks + t.never_freed_blocks + t.allocated_before_blocks DESC,"
+    " t.process_id, t.call_site_id)";
 
 static int put_table(struct range *range, struct rundb *database, struct error *err)
 {
@@ -68,17 +89,16 @@ static int put_table(struct range *range, struct rundb *database, struct error *
 
     pair_sums_sort(&range->sums);
     if (rc == 0)
-        rc = rundb_prepare(database,
-                           "INSERT INTO temp.range_totals VALUES (?1, ?2, CASE ?3 WHEN 1 THEN"
-                           " 'freed_after' WHEN 2 THEN 'never_freed' ELSE 'allocated_before' END,"
-                           " ?4, ?5)",
-                           &insert, err);
+        rc =
+            rundb_prepare(database, "INSERT INTO temp.range_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                          &insert, err);
     for (size_t i = 0; rc == 0 && i < range->sums.n; i++) {
         const struct pair_sum *sum = pair_sums_at(&range->sums, i);
-        const int64_t values[] = {sum->process, sum->backtrace, sum->other, sum->blocks,
-                                  sum->bytes};
+        int64_t values[2 + 2 * N_OUTCOMES] = {sum->process, sum->backtrace};
 
-        rc = rundb_insert(database, insert, values, 5, err);
+        values[2 + 2 * sum->other] = sum->bytes;
+        values[3 + 2 * sum->other] = sum->blocks;
+        rc = rundb_insert(database, insert, values, 2 + 2 * N_OUTCOMES, err);
     }
     sqlite3_finalize(insert);
     return rc;
@@ -97,7 +117,7 @@ static int count_blocks(struct query *query, const struct filter_sql *filter, st
                                   query->out, err);
     else if (rc == 0)
         rc = row_feed_run(&scan, filter, take, range, err);
-    if (rc == 0 && !query->options->is_sql_shown)
+    if (rc == 0)
         rc = put_table(range, &query->database, err);
     row_feed_done(&scan);
     return rc;

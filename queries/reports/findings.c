@@ -189,14 +189,13 @@ static void find_unreturned(const struct finding_run *run)
     if (!*allocator || strcmp(allocator, "glibc") == 0 || unused < MIB || unused < resident / 4)
         return;
     finding = finding_add(run, FINDING_INFO, finding_share_of_peak(run, unused), unused, -1);
-    finding_append(finding,
-                   "%s kept %s of %s resident at %s beside the program's live blocks. To give free "
-                   "pages back, %s; or %s.",
-                   allocator, units_format_bytes(unused, text[0]),
-                   units_format_bytes(resident, text[1]),
-                   units_format_duration(number(run, "rss_parts_ns"), text[2]),
-                   summary_text(run->numbers, "release_advice"),
-                   summary_text(run->numbers, "decay_advice"));
+    finding_append(
+        finding,
+        "%s kept %s of %s resident at %s beside the program's live blocks. To give free "
+        "pages back, %s; or %s.",
+        allocator, units_format_bytes(unused, text[0]), units_format_bytes(resident, text[1]),
+        units_format_duration(number(run, "rss_parts_ns"), text[2]),
+        summary_text(run->numbers, "release_advice"), summary_text(run->numbers, "decay_advice"));
     finding_lead(run, finding, "pinning", "pinning?alive_at=peak", 0);
     finding_show_sql(run, finding, "pinning", " AND at = 'peak'");
 }

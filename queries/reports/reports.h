@@ -12,6 +12,7 @@ int cmd_groups_run(struct query *query, struct error *err);
 int cmd_leaks_run(struct query *query, struct error *err);
 int cmd_summary_run(struct query *query, struct error *err);
 int cmd_mmaps_run(struct query *query, struct error *err);
+extern const char cmd_range_source[]; /* of the TEMP table that cmd_range_install makes */
 int cmd_range_install(struct query *query, struct error *err);
 int cmd_report_install(struct query *query, struct error *err);
 int cmd_report_run(struct query *query, struct error *err);

@@ -22,7 +22,7 @@ WITH
   totals AS (
     SELECT *, sum(blocks) OVER w AS all_blocks, sum(bytes) OVER w AS total,
       sum(bytes) OVER (PARTITION BY process_id, call_site_id) AS site_total
-    FROM site_births WINDOW w AS (PARTITION BY process_id, call_site_id, rule_id)),
+    FROM site_leak_times WINDOW w AS (PARTITION BY process_id, call_site_id, rule_id)),
   leaking AS MATERIALIZED (SELECT * FROM totals WHERE all_blocks > 2),
   lost AS MATERIALIZED (SELECT DISTINCT process_id, call_site_id, rule_id, total, site_total FROM leaking)
 SELECT 'leaks', process_id, call_site_id, rule_id, part, 0, NULL, bytes, bytes, 0, total, site_total

@@ -27,7 +27,7 @@ CREATE VIEW leaks_by_stack(
 ) AS
 WITH
   -- Stacks with two blocks or fewer need no curve. Rows are read in key order, which the window needs, so there is no sort.
-  births AS (
+  parts AS (
     SELECT d.process_id, d.backtrace_id, d.part, max(d.bytes, d.blocks) AS bytes, max(t.leaked_bytes, t.leaked_blocks) AS total,
       sum(max(d.bytes, d.blocks)) OVER (PARTITION BY d.process_id, d.backtrace_id ORDER BY d.part ROWS UNBOUNDED PRECEDING) AS so_far
     FROM leaked_allocations AS d
@@ -37,7 +37,7 @@ WITH
     SELECT process_id, backtrace_id, max(2 * bytes >= total) AS is_burst,
       min(part) FILTER (WHERE 10 * so_far >= total) AS first_part,
       min(part) FILTER (WHERE 10 * so_far >= 9 * total) AS last_part
-    FROM births
+    FROM parts
     WHERE 2 * bytes >= total OR (10 * so_far >= total AND 10 * (so_far - bytes) < total)
       OR (10 * so_far >= 9 * total AND 10 * (so_far - bytes) < 9 * total)
     GROUP BY process_id, backtrace_id),

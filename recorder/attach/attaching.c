@@ -196,17 +196,18 @@ static int search(struct tracee *tracee, const struct attaching_call *call,
     }
     place = safe_point_new(tracee->target, call->library);
     if (!place)
-        return error_set(err, ERROR_IO, "process %d cannot be looked at", (int)call->pid);
+        return error_set(err, ERROR_IO, "process %d cannot be inspected", (int)call->pid);
     mend(tracee);
     do {
         code = try_at_pace(tracee, place, call, pace, until_ns, ret_answer, err);
-    } while (code == 1 && writer_liveness_is(call->pid) && !target_is_replaced(tracee->target)
+    } while (code == 1 && writer_liveness_is_alive(call->pid) && !target_is_replaced(tracee->target)
              && monotonic_now_ns() < until_ns);
     safe_point_free(place);
     ret_answer->is_busy = code == 1;
     return code == 1
                ? error_set(err, ERROR_IO,
-                           "process %d was never where it can be interrupted safely, last in %s",
+                           "process %d was never at a safe point, where it can be interrupted; it "
+                           "was last in %s",
                            (int)call->pid, pace->why ? pace->why : "a call that does not end")
                : code;
 }
@@ -289,7 +290,7 @@ static int look_and_call_once(const struct attaching_call *call,
     if (tracee.memory >= 0 && !is_alone(tracee.memory)) {
         close(tracee.memory);
         return error_set(err, ERROR_IO,
-                         "process %d is being attached to, or left, by another mtrace-record",
+                         "another mtrace-record is just attaching to process %d, or detaching",
                          (int)call->pid);
     }
     code = target_look(&target, call->library, err);
@@ -321,13 +322,13 @@ static int look_and_call(const struct attaching_call *call, struct attaching_ans
                > CALL_STUB_TEXT_BYTES)
         return error_set(err, ERROR_USAGE, "the settings of the collector are too long");
     while ((code = look_and_call_once(call, ret_answer, &is_replaced, &is_early, err)) != 0
-           && (is_replaced || is_early) && writer_liveness_is(call->pid)
+           && (is_replaced || is_early) && writer_liveness_is_alive(call->pid)
            && monotonic_now_ns() < until_ns)
         tracee_nap(1000000);
     ret_answer->is_busy |= is_replaced;
     return is_replaced ? error_set(err, ERROR_IO,
-                                   "process %d executes one program after another, and was between "
-                                   "two of them whenever it was looked at",
+                                   "process %d executes one program after another, and was "
+                                   "between two of them at each attempt",
                                    (int)call->pid)
                        : code;
 }
@@ -374,7 +375,7 @@ int attaching_run(const struct attaching_call *call, struct attaching_answer *re
     *ret_answer = (struct attaching_answer){.result = 0};
     if (!do_in_thread(&job))
         return error_set(err, ERROR_NOMEM, "cannot start a thread");
-    if (job.code == 0 || writer_liveness_is(call->pid))
+    if (job.code == 0 || writer_liveness_is_alive(call->pid))
         return job.code;
     ret_answer->is_busy = false; /* whatever could not be done */
     return error_set(err, ERROR_NOT_FOUND, "process %d has ended", (int)call->pid);

@@ -58,31 +58,32 @@ static bool put_code(struct tracee *tracee)
     size_t n = code_bytes();
 
     if (n > sizeof(tracee->saved)
-        || pread(tracee->memory, tracee->saved, n, (off_t)tracee->target->once_code) != (ssize_t)n)
+        || pread(tracee->memory, tracee->saved, n, (off_t)tracee->target->scratch_address)
+               != (ssize_t)n)
         return false;
     if (memcmp(tracee->saved, call_stub_begin, n) == 0)
         return true; /* a thread may still be in it, so it stays */
-    if (memcmp(tracee->saved, tracee->target->once.bytes, n) != 0)
+    if (memcmp(tracee->saved, tracee->target->scratch_code.bytes, n) != 0)
         return false;
     tracee->saved_n = n;
-    return write_memory(tracee, tracee->target->once_code, call_stub_begin, n);
+    return write_memory(tracee, tracee->target->scratch_address, call_stub_begin, n);
 }
 
 static void take_code(struct tracee *tracee)
 {
     if (tracee->saved_n)
-        (void)write_memory(tracee, tracee->target->once_code, tracee->saved, tracee->saved_n);
+        (void)write_memory(tracee, tracee->target->scratch_address, tracee->saved, tracee->saved_n);
     tracee->saved_n = 0;
 }
 
 /* Each byte is ours or ld.so's: a recorder may have been killed while it wrote or restored the
  * code. */
-static bool is_mixed(const uint8_t *found, const uint8_t *once, size_t n)
+static bool is_mixed(const uint8_t *found, const uint8_t *scratch_code, size_t n)
 {
     bool is_mixed = true;
 
     for (size_t i = 0; i < n && is_mixed; i++)
-        is_mixed = found[i] == once[i] || found[i] == call_stub_begin[i];
+        is_mixed = found[i] == scratch_code[i] || found[i] == call_stub_begin[i];
     return is_mixed;
 }
 
@@ -93,13 +94,14 @@ bool remote_call_has_remains(const struct tracee *tracee)
     size_t n = code_bytes();
 
     return n <= sizeof(found)
-           && pread(tracee->memory, found, n, (off_t)target->once_code) == (ssize_t)n
-           && memcmp(found, target->once.bytes, n) != 0 && is_mixed(found, target->once.bytes, n);
+           && pread(tracee->memory, found, n, (off_t)target->scratch_address) == (ssize_t)n
+           && memcmp(found, target->scratch_code.bytes, n) != 0
+           && is_mixed(found, target->scratch_code.bytes, n);
 }
 
 static bool is_code(const struct target *target, uint64_t address)
 {
-    return address >= target->once_code && address <= target->once_code + code_bytes();
+    return address >= target->scratch_address && address <= target->scratch_address + code_bytes();
 }
 
 /* A function called by the code returns to it through the word at the top of its mapped stack, and
@@ -149,7 +151,8 @@ bool remote_call_is_outside(const struct tracee *tracee)
 
 void remote_call_clear_remains(const struct tracee *tracee)
 {
-    (void)write_memory(tracee, tracee->target->once_code, tracee->target->once.bytes, code_bytes());
+    (void)write_memory(tracee, tracee->target->scratch_address, tracee->target->scratch_code.bytes,
+                       code_bytes());
 }
 
 static bool clear_state(const struct tracee *tracee)
@@ -174,7 +177,7 @@ static bool begin(struct tracee *tracee)
     tracee->regs = resumed(&tracee->regs);
     regs = tracee->regs;
     regs.rsp -= CALL_STUB_FRAME_BYTES;
-    regs.rip = tracee->target->once_code;
+    regs.rip = tracee->target->scratch_address;
     regs.orig_rax = (unsigned long long)-1;
     tracee->frame = regs.rsp - CALL_STUB_FRAME_AT;
     (void)clear_state(tracee); /* if the stack has no page yet, there is nothing to clear */
@@ -387,7 +390,7 @@ int remote_call_call(struct tracee *tracee, const struct attaching_call *call,
     if (!begin(tracee)) {
         take_code(tracee);
         tracee_let_go(tracee);
-        return error_set(err, ERROR_IO, "process %d does not let its memory be written",
+        return error_set(err, ERROR_IO, "the memory of process %d cannot be written",
                          (int)call->pid);
     }
     fault_point("led");
@@ -402,8 +405,8 @@ int remote_call_call(struct tracee *tracee, const struct attaching_call *call,
     if (tracee->has_reported)
         return judge(tracee, call, ret_answer, err);
     return error_set(err, ERROR_IO,
-                     "process %d did not load the collector in time, or has ended: it goes on, and "
-                     "may do so later",
+                     "process %d has ended, or did not load the collector in time: it continues, "
+                     "and may still load it",
                      (int)call->pid);
 }
 

@@ -83,12 +83,12 @@ static int check_status(pid_t pid, struct error *err)
     if (thread_status_is_filtered(&status))
         return error_set(
             err, ERROR_IO,
-            "process %d is behind a seccomp filter, which may end it for a system call "
-            "of ours: start it under mtrace-record",
+            "process %d has a seccomp filter, which may kill it for a system call of mtrace: "
+            "start it under mtrace-record",
             (int)pid);
     if (status.has_shadow_stack)
         return error_set(err, ERROR_IO,
-                         "process %d has shadow stacks, which forbid to lead a thread elsewhere: "
+                         "process %d has shadow stacks, which prevent a call in its threads: "
                          "start it under mtrace-record",
                          (int)pid);
     return 0;
@@ -210,23 +210,23 @@ static int find_functions(struct target *target, const struct seen *seen, struct
     if (target->dlopen && target->dlsym && target->dlerror && target->errno_location)
         return 0;
     return error_set(err, ERROR_IO,
-                     "process %d has a libc ('%s') that is gone, or older than glibc 2.34: its "
-                     "functions cannot be found",
+                     "process %d has a libc ('%s') that was deleted, or is older than glibc 2.34: "
+                     "its functions cannot be found",
                      (int)target->pid, seen->libc);
 }
 
 /* Reads the file, because memory may have our code already. */
-static int find_once_code(struct target *target, const struct seen *seen, struct error *err)
+static int find_scratch_code(struct target *target, const struct seen *seen, struct error *err)
 {
     char path[PATH_MAX + 32];
 
     (void)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)target->pid, seen->loader);
-    if (!scratch_code_find(path, &target->once))
+    if (!scratch_code_find(path, &target->scratch_code))
         return error_set(err, ERROR_IO,
-                         "process %d has an ld.so ('%s') that is gone, or has no code known to be "
-                         "used up: start it under mtrace-record",
+                         "process %d has an ld.so ('%s') that was deleted, or has no code that is "
+                         "safe to overwrite: start it under mtrace-record",
                          (int)target->pid, seen->loader);
-    target->once_code = target->loader_base + target->once.address;
+    target->scratch_address = target->loader_base + target->scratch_code.address;
     return 0;
 }
 
@@ -236,7 +236,7 @@ static int check_kind(struct target *target, const struct seen *seen, struct err
 
     if (target->loader_base == 0)
         return error_set(err, ERROR_IO,
-                         "process %d is statically linked, so it can load no library", pid);
+                         "process %d is statically linked, so it cannot load a library", pid);
     if (seen->has_musl)
         return error_set(err, ERROR_IO, "process %d has musl as its libc: only glibc is supported",
                          pid);
@@ -318,7 +318,7 @@ int target_look(struct target *target, const char *library, struct error *err)
     if (code == 0)
         code = find_functions(target, &seen, err);
     if (code == 0)
-        code = find_once_code(target, &seen, err);
+        code = find_scratch_code(target, &seen, err);
     if (code) {
         target_done(target);
         return code;

@@ -35,8 +35,8 @@ struct target {
     bool lacks_libc; /* ld.so has not mapped libc: the program has just begun, or needs none */
     uint64_t libc_base, libc_end;
     uint64_t loader_base, loader_end; /* from image.loader_base */
-    uint64_t once_code;               /* code of ld.so that ran at the start and never runs again */
-    struct scratch_code once;         /* the bytes of its file there */
+    uint64_t scratch_address;         /* code of ld.so that ran at the start and never runs again */
+    struct scratch_code scratch_code; /* the bytes of its file there */
     uint64_t dlopen, dlsym, dlerror, errno_location;
     struct target_symbol *symbols; /* of libc; owned */
     size_t n_symbols;

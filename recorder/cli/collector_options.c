@@ -164,7 +164,7 @@ static void check_choice(struct argp_state *state, const char *what, const char 
     for (const char *at = choices; *at; at += strcspn(at, " ") + (strchr(at, ' ') != NULL))
         if (strcspn(at, " ") == n && memcmp(at, text, n) == 0)
             return;
-    argp_error(state, "%s: '%s' is none of: %s", what, text, choices);
+    argp_error(state, "%s: '%s' is not one of: %s", what, text, choices);
 }
 
 /* A setting that is passed to the collector. */
@@ -256,7 +256,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_START_AT_RSS:
         options->windows.start_rss_bytes = option_value_size(state, "--start-at-rss", arg);
         if (options->windows.start_rss_bytes == 0)
-            argp_error(state, "--start-at-rss: '%s' is no size", arg);
+            argp_error(state, "--start-at-rss: '%s' is not a size", arg);
         return 0;
     case KEY_KEEP_SYMBOLS:
         set_keep_symbols(state, arg);

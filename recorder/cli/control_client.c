@@ -25,8 +25,8 @@ enum {
 
 enum {
     NOT_ITS = 1,
-    LET_GO = 2,
-    GONE = 3,
+    HUNG_UP = 2,
+    NOT_LISTENING = 3,
 };
 
 struct search {
@@ -199,7 +199,8 @@ static int judge(const struct search *search, struct error *err)
     return 0;
 }
 
-/* NOT_ITS; LET_GO: it did not read the request, or has exited; GONE: it accepts no connections. */
+/* NOT_ITS; HUNG_UP: it did not read the request, or has exited; NOT_LISTENING: it accepts no
+ * connections. */
 static int ask_once(struct search *search, pid_t recorder, struct error *err)
 {
     const struct control_request *request = search->request;
@@ -209,7 +210,7 @@ static int ask_once(struct search *search, pid_t recorder, struct error *err)
     int n;
 
     if (fd < 0)
-        return GONE;
+        return NOT_LISTENING;
     search->n_asked++;
     n = snprintf(text, sizeof(text), "%d %s%s%s", (int)request->pid,
                  control_message_verb(request->verb), request->name[0] ? " " : "", request->name);
@@ -219,7 +220,7 @@ static int ask_once(struct search *search, pid_t recorder, struct error *err)
     int os_errno = errno;
     (void)close(fd);
     if (n_read == 0 || (n_read < 0 && (os_errno == ECONNRESET || os_errno == EPIPE)))
-        return LET_GO;
+        return HUNG_UP;
     if (n_read < 0 && os_errno == EAGAIN) {
         note_silent(search, recorder); /* another one may record it */
         return NOT_ITS;
@@ -235,18 +236,18 @@ static int ask_once(struct search *search, pid_t recorder, struct error *err)
 /* NOT_ITS: the recorder has another process. One that has exited is not found in the next round. */
 static int ask(struct search *search, pid_t recorder, struct error *err)
 {
-    int code = LET_GO;
+    int code = HUNG_UP;
     int n_calls = 0;
 
-    while (n_calls < MOST_CALLS && code == LET_GO) {
+    while (n_calls < MOST_CALLS && code == HUNG_UP) {
         code = ask_once(search, recorder, err);
         n_calls++;
     }
-    if (code == LET_GO)
+    if (code == HUNG_UP)
         note_silent(search, recorder);
-    if (code == GONE && n_calls > 1)
+    if (code == NOT_LISTENING && n_calls > 1)
         search->ended = recorder;
-    return code == LET_GO || code == GONE ? NOT_ITS : code;
+    return code == HUNG_UP || code == NOT_LISTENING ? NOT_ITS : code;
 }
 
 static int explain(const struct search *search, struct error *err)

@@ -80,7 +80,7 @@ static enum log_form form_of(const char *path)
 /* Its lock and its heartbeat show the recorder in any PID namespace; on overlayfs only the
  * heartbeat does. The lock is tested first: the header is writable by the program, and that of a
  * child's log is unset until it is adopted. */
-static enum writer_liveness_state look_at_recorder(const struct source *source)
+static enum writer_liveness_state liveness_of_recorder(const struct source *source)
 {
     const struct live_log *live = &source->live;
     bool has_packed = !source->is_raw && access(source->path, F_OK) == 0;
@@ -91,11 +91,11 @@ static enum writer_liveness_state look_at_recorder(const struct source *source)
         return WRITER_LIVENESS_DEAD;
     if (recorder_heartbeat_advances(live->fd))
         return WRITER_LIVENESS_ALIVE;
-    return writer_liveness_look_at_recorder(&live->seen, live->fd);
+    return writer_liveness_of_recorder(&live->seen, live->fd);
 }
 
 /* OF-2. `whose`: "written by process 1", say. */
-static int check_gone(const struct source *source, enum writer_liveness_state state,
+static int check_dead(const struct source *source, enum writer_liveness_state state,
                       const char *whose, bool is_forced, struct error *err)
 {
     const char *path = source->live.path;
@@ -105,14 +105,13 @@ static int check_gone(const struct source *source, enum writer_liveness_state st
                          whose);
     if (state == WRITER_LIVENESS_UNKNOWN && !is_forced)
         return error_set(err, ERROR_EXISTS,
-                         "'%s' may be being %s, which cannot be known here; if it has ended, "
-                         "--force packs the log",
+                         "whether '%s' is still being %s is unknown; if it is not, --force packs "
+                         "the log",
                          path, whose);
     if (state == WRITER_LIVENESS_UNKNOWN)
         exit_summary_warn(
-            "whether '%s' is being %s cannot be known here; as --force is given, it is "
-            "taken to have ended",
-            path, whose);
+            "whether '%s' is still being %s is unknown; --force assumes that it is not", path,
+            whose);
     return 0;
 }
 
@@ -129,13 +128,13 @@ static int check_not_growing(const struct source *source, bool is_forced, struct
                    recorder ? "packed by mtrace-record %d (of its pid namespace)"
                             : "packed by mtrace-record",
                    recorder);
-    code = check_gone(source, look_at_recorder(source), whose, is_forced, err);
+    code = check_dead(source, liveness_of_recorder(source), whose, is_forced, err);
     if (code || is_ended)
         return code;
     (void)snprintf(whose, sizeof(whose), "written by process %d%s", (int)header->pid,
                    writer_liveness_knows_pid(header) ? "" : " of another pid namespace");
-    return check_gone(source, writer_liveness_look_at_writer(header, source->live.fd), whose,
-                      is_forced, err);
+    return check_dead(source, writer_liveness_of_writer(header, source->live.fd), whose, is_forced,
+                      err);
 }
 
 /* Of a log of --no-local: what is still here continues its newest rotated file. */
@@ -279,7 +278,7 @@ static int elide_all_frames(struct source *source, struct packing *packing,
 {
     uint64_t margin_ticks = (uint64_t)(ELIDE_MARGIN_NS * packing->ticks_per_ns);
     struct elide_frames *elision = malloc(sizeof(*elision));
-    bool is_culling = is_complete(file) && packing->ticks_per_ns > 0;
+    bool is_eliding = is_complete(file) && packing->ticks_per_ns > 0;
     int code;
 
     if (!elision
@@ -288,11 +287,11 @@ static int elide_all_frames(struct source *source, struct packing *packing,
         free(elision);
         return error_set(err, ERROR_NOMEM, "not enough memory");
     }
-    if (is_culling && source->has_live)
-        is_culling = last_frees_read(packing->others, &source->live);
+    if (is_eliding && source->has_live)
+        is_eliding = last_frees_read(packing->others, &source->live);
     elide_set_clock(packing->elide, file, packing->settings.time_shift);
-    code = copy_frames(source, packing, is_culling ? elision : NULL, err);
-    packing->knows_frees = is_culling && elide_frames_learn_all(elision);
+    code = copy_frames(source, packing, is_eliding ? elision : NULL, err);
+    packing->knows_frees = is_eliding && elide_frames_learn_all(elision);
     elide_frames_done(elision);
     free(elision);
     return code;
@@ -412,7 +411,7 @@ static void take_outcome(const struct packing *packing, const struct source *sou
     get_file(source, &file);
     ret_outcome->is_bounded = ring_flag(source);
     ret_outcome->exit_summary.is_beginning_given = source->is_rotated;
-    ret_outcome->exit_summary.is_culling = packing->elide != NULL;
+    ret_outcome->exit_summary.is_eliding = packing->elide != NULL;
     totals->n_events = packing->n_events;
     totals->file_bytes = (uint64_t)packing->packed->end_offset;
     totals->n_elided = elide_count(packing->elide);
@@ -431,7 +430,7 @@ static int pack_into(struct source *source, const struct options *options, const
     int code = 0;
 
     if (!pack || !packing
-        || (options->elide_ms && !packing_start_culling(packing, options->elide_ms * 1000000)))
+        || (options->elide_ms && !packing_start_eliding(packing, options->elide_ms * 1000000)))
         code = error_set(err, ERROR_NOMEM, "not enough memory");
     if (code == 0)
         code = source->is_rotated ? resume(source, &packed, err)
@@ -486,7 +485,7 @@ static int check_rotated(const struct source *source, const struct options *opti
 }
 
 /* An elided block counts as one, but a sample stands for many. */
-static int check_culling(const struct source *source, const struct options *options,
+static int check_eliding(const struct source *source, const struct options *options,
                          struct error *err)
 {
     struct log_file file;
@@ -494,14 +493,14 @@ static int check_culling(const struct source *source, const struct options *opti
     get_file(source, &file);
     if (options->elide_ms && source->is_rotated)
         return error_set(err, ERROR_USAGE,
-                         "the beginning of '%s' is at the machine that it was sent to, and cannot "
-                         "be elided here: pack it without --cull-temporary",
+                         "the beginning of '%s' is on the machine that it was sent to, so blocks "
+                         "cannot be elided here: pack it without --cull-temporary",
                          options->input);
     if (!options->elide_ms || file.sample_bytes == 0)
         return 0;
     return error_set(err, ERROR_USAGE,
-                     "'%s' is of samples (--sample-bytes), and --cull-temporary counts all blocks: "
-                     "pack it without",
+                     "'%s' has samples only (--sample-bytes), and --cull-temporary counts all "
+                     "blocks: pack it without --cull-temporary",
                      options->input);
 }
 
@@ -518,7 +517,7 @@ static int pack_log(const struct options *options, struct outcome *ret_outcome, 
     if (code == 0)
         code = check_rotated(&source, options, err);
     if (code == 0)
-        code = check_culling(&source, options, err);
+        code = check_eliding(&source, options, err);
     if (code == 0)
         code = check_ring(&source, options, err);
     if (code == 0) {
@@ -584,7 +583,7 @@ static void report_what_came(const struct outcome *outcome)
                        exit_summary->n_children, exit_summary->n_children == 1 ? "" : "s",
                        exit_summary->n_children == 1 ? "is" : "are");
     exit_summary_print(exit_summary->is_quiet,
-                       "'%s' has its end; its events are in '%s.gN' and '%s.state' beside it%s",
+                       "'%s' is complete; its events are in '%s.gN' and '%s.state' beside it%s",
                        exit_summary->name, exit_summary->name, exit_summary->name, others);
 }
 

@@ -40,8 +40,7 @@ static const struct argp_option sending_table[] = {
      "Authenticate with a key that both sides have: 'name:key', as psktool makes", 0},
     {"certificate", KEY_CERTIFICATE, "FILE", 0, "Or by this certificate", 0},
     {"key", KEY_KEY, "FILE", 0, "Its private key", 0},
-    {"ca", KEY_CA, "FILE", 0, "What signs the certificate of the other side, which must name HOST",
-     0},
+    {"ca", KEY_CA, "FILE", 0, "Certificates that sign the receiver's, which must name HOST", 0},
     {"insecure", KEY_INSECURE, NULL, 0, "Or not at all, within this machine", 0},
     {"no-local", KEY_NO_LOCAL, NULL, 0,
      "Remove what the other side has on its disk, and the log here when that is all of it", 0},
@@ -75,7 +74,7 @@ static void sending_options_check(struct argp_state *state)
         argp_error(state, "--max-local needs --no-local");
     if (options->gives_back
         && (options->has_report || options->report_every_ns || options->report_signal))
-        argp_error(state, "--no-local leaves no log to make reports of here");
+        argp_error(state, "--no-local leaves no log here, which reports need");
     if (options->max_local_bytes && options->max_live_bytes > options->max_local_bytes / 4)
         options->max_live_bytes = options->max_local_bytes / 4;
 }
@@ -168,7 +167,7 @@ static void parse_control(struct argp_state *state)
     else if (!control_message_find_verb(words[0], &request->verb))
         argp_error(state, "--ctl: '%s' is none of: start stop snapshot report", words[0]);
     else if (words[1] && (request->verb != CONTROL_SNAPSHOT || words[2]))
-        argp_error(state, "--ctl: '%s' is too much",
+        argp_error(state, "--ctl: unexpected argument '%s'",
                    words[request->verb == CONTROL_SNAPSHOT ? 2 : 1]);
     else if (words[1] && (!*words[1] || strlen(words[1]) >= sizeof(request->name)))
         argp_error(state, "--ctl: the name of a snapshot has 1 to %zu bytes",
@@ -220,7 +219,7 @@ static pid_t parse_process(struct argp_state *state, const char *what, const cha
     pid_t pid = (pid_t)option_value_number(state, what, text, INT32_MAX);
 
     if (pid == 0)
-        argp_error(state, "%s: '%s' is no process", what, text);
+        argp_error(state, "%s: '%s' is not a process ID", what, text);
     return pid;
 }
 
@@ -307,7 +306,7 @@ static const struct argp_option option_table[] = {
      "While the program runs, write a report to FILE.report.N.txt so often", 0},
     {"report-signal", KEY_REPORT_SIGNAL, "SIGNAL", 0,
      "And one whenever mtrace-record gets SIGUSR1 or SIGUSR2, which is not handed on then", 0},
-    {"quiet", KEY_QUIET, NULL, 0, "Say nothing but errors", 0},
+    {"quiet", KEY_QUIET, NULL, 0, "Print errors only", 0},
 
     {NULL, 0, NULL, 0, "Size of the log:", 5},
     {"cull-temporary", KEY_ELIDE, "MS", 0,
@@ -361,7 +360,7 @@ static void check_aggregate(const struct argp_state *state)
                                                 : NULL;
 
     if (options->is_aggregate && other)
-        argp_error(state, "--aggregate does not go with %s", other);
+        argp_error(state, "--aggregate cannot be used with %s", other);
 }
 
 static error_t parse_arguments(int key, struct argp_state *state)

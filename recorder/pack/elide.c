@@ -6,8 +6,8 @@
 #include "lib/totals/report_classes.h"
 #include "recorder/pack/elide_clock.h"
 #include "recorder/pack/elide_totals.h"
-#include "recorder/pack/instants.h"
 #include "recorder/pack/last_frees.h"
+#include "recorder/pack/sync_points.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -299,7 +299,7 @@ static void end_at_instant(struct elide *elide, uint64_t ticks)
 {
     uint64_t margin = elide->margin_ticks;
     uint64_t instant = elide->others
-                           ? instants_next(last_frees_instants(elide->others), ticks - margin)
+                           ? sync_points_next(last_frees_sync_points(elide->others), ticks - margin)
                            : UINT64_MAX;
 
     if (instant > elide->next_ticks)

@@ -23,7 +23,7 @@
  *        made from them.
  *   CU-7 Events stamped before `from_ticks` are copied unchanged.
  *   CU-8 No elided block, and no totals record's time span, crosses a synchronization point of any
- *        thread (instants.h).
+ *        thread (sync_points.h).
  *   CU-9 A block stays if its thread has a pool give out a block inside it during its life.
  *
  * Notes: CU-3: without the rule, a wrong pair is possible: allocation 1, free by another thread,

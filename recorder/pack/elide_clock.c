@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/pack/elide_clock.h"
 
-#include "lib/base/both_clocks.h"
+#include "lib/base/clock_pair.h"
 #include "lib/totals/report_classes.h"
 
 enum {
@@ -11,7 +11,7 @@ enum {
 
 static double rate_of(const struct elide_clock *clock, uint64_t ticks, uint64_t monotonic_ns)
 {
-    return both_clocks_rate(clock->start_ticks, clock->start_ns, ticks, monotonic_ns);
+    return clock_pair_rate(clock->start_ticks, clock->start_ns, ticks, monotonic_ns);
 }
 
 void elide_clock_begin(struct elide_clock *clock, const struct log_file *file)

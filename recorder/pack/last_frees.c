@@ -2,7 +2,7 @@
 #include "recorder/pack/last_frees.h"
 
 #include "lib/base/dynamic_array.h"
-#include "recorder/pack/instants.h"
+#include "recorder/pack/sync_points.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ struct mark {
 
 struct last_frees {
     struct place places[PLACES];
-    struct instants instants;
+    struct sync_points sync_points;
     struct mark *marks; /* by segment index */
     size_t n_marks;
     uint64_t words[LOG_SEGMENT_PAYLOAD_BYTES / 8]; /* a copy: the program may change the original */
@@ -46,14 +46,14 @@ void last_frees_free(struct last_frees *frees)
 {
     if (frees) {
         free(frees->marks);
-        instants_done(&frees->instants);
+        sync_points_done(&frees->sync_points);
     }
     free(frees);
 }
 
-struct instants *last_frees_instants(struct last_frees *frees)
+struct sync_points *last_frees_sync_points(struct last_frees *frees)
 {
-    return &frees->instants;
+    return &frees->sync_points;
 }
 
 static size_t place_of(uint64_t address)
@@ -111,7 +111,7 @@ static bool learn_event(struct last_frees *frees, const uint64_t *words, uint64_
         learn(frees, address_of(words[3]), thread, ticks);
         break;
     default:
-        return !instants_is_of(words[0] & 255) || instants_add(&frees->instants, ticks);
+        return !sync_points_is_of(words[0] & 255) || sync_points_add(&frees->sync_points, ticks);
     }
     return true;
 }

@@ -198,7 +198,7 @@ int packed_log_append(struct packed_log *log, const void *frame, size_t n_bytes,
     log->is_full = is_full(log, n_bytes);
     if (log->is_full)
         return error_set(err, ERROR_IO,
-                         "'%s' has as much that was not sent as it may have (--max-local)",
+                         "'%s' has reached --max-local: too many of its bytes are not sent yet",
                          log->path);
     if (!log->rotates) {
         code = write_at(log, frame, n_bytes, log->end_offset, err);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/pack/packing.h"
 
-#include "lib/base/both_clocks.h"
+#include "lib/base/clock_pair.h"
 #include "lib/base/dynamic_array.h"
 #include "lib/base/fault_point.h"
 #include "lib/base/monotonic.h"
 #include "lib/base/utf8.h"
 #include "recorder/pack/elide.h"
 #include "recorder/pack/elide_totals.h"
-#include "recorder/pack/instants.h"
 #include "recorder/pack/last_frees.h"
 #include "recorder/pack/process_tree.h"
+#include "recorder/pack/sync_points.h"
 #include "recorder/patch/allocator.h"
 #include "recorder/patch/patch_plan.h"
 
@@ -52,7 +52,7 @@ void packing_free(struct packing *packing)
     free(packing);
 }
 
-bool packing_start_culling(struct packing *packing, uint64_t max_ns)
+bool packing_start_eliding(struct packing *packing, uint64_t max_ns)
 {
     packing->elide = elide_new(max_ns);
     packing->others = last_frees_new();
@@ -81,14 +81,14 @@ static void report_watermark(struct packing *packing, uint64_t ticks)
 
 void packing_expect_readers(struct packing *packing)
 {
-    packing->is_watched = true;
+    packing->has_readers = true;
     packing->hold_ns = monotonic_now_ns(); /* earlier readers did not expect elided blocks */
     report_watermark(packing, 1);
 }
 
 void packing_abandon(struct packing *packing)
 {
-    if (packing->is_watched)
+    if (packing->has_readers)
         report_watermark(packing, UINT64_MAX);
 }
 
@@ -103,8 +103,8 @@ static double tick_rate(const struct log_file *file)
 {
     if (file->clock != LOG_CLOCK_TSC)
         return 1;
-    return both_clocks_rate(file->start_ticks, file->start_monotonic_ns, file->last_ticks,
-                            file->last_monotonic_ns);
+    return clock_pair_rate(file->start_ticks, file->start_monotonic_ns, file->last_ticks,
+                           file->last_monotonic_ns);
 }
 
 void packing_set_clock(struct packing *packing, const struct log_file *file)
@@ -128,13 +128,13 @@ static void settle_clock(struct packing *packing, const struct log_file *file)
         return;
     memcpy(&known, file, sizeof(known));
     if (tick_rate(&known) == 0
-        && !both_clocks_read(&known, &known.last_ticks, &known.last_monotonic_ns))
+        && !clock_pair_read(&known, &known.last_ticks, &known.last_monotonic_ns))
         memcpy(&known, file, sizeof(known));
     packing_set_clock(packing, &known);
 }
 
 /* Side records are in no segment of a thread. */
-static bool has_side_records(const struct live_log *live)
+static bool has_fallback_records(const struct live_log *live)
 {
     for (uint32_t i = live_log_next_used(live, 0); i < live->n_mapped;
          i = live_log_next_used(live, i + 1))
@@ -153,23 +153,23 @@ static void learn_frees(struct packing *packing)
         return;
     packing->is_alone = packing->is_alone
                         && atomic_load_explicit(&live->seen.n_threads, memory_order_relaxed) <= 1
-                        && !has_side_records(live);
+                        && !has_fallback_records(live);
     if (!packing->is_alone)
         packing->knows_frees = last_frees_read(packing->others, live);
 }
 
 /* ---- events that are not elided (PG-5, PG-6) ------------------------------------------------- */
 
-static bool is_asked(const struct packing *packing)
+static bool is_request_pending(const struct packing *packing)
 {
-    return atomic_load_explicit(&live_log_question(packing->live)->is_asked, memory_order_relaxed)
+    return atomic_load_explicit(&live_log_request(packing->live)->is_asked, memory_order_relaxed)
            != 0;
 }
 
 /* For a request, all events so far are published, too. */
-static void hold_for_question(struct packing *packing)
+static void hold_for_request(struct packing *packing)
 {
-    if (is_asked(packing))
+    if (is_request_pending(packing))
         packing_hold_until(packing, monotonic_now_ns());
 }
 
@@ -204,17 +204,17 @@ void packing_note_watermark(struct packing *packing)
     uint64_t now_ticks;
     uint64_t now_ns;
 
-    if (!packing->is_watched || !packing->live->has_begun)
+    if (!packing->has_readers || !packing->live->has_begun)
         return;
-    hold_for_question(packing);
-    if (!both_clocks_read(file, &now_ticks, &now_ns)) {
+    hold_for_request(packing);
+    if (!clock_pair_read(file, &now_ticks, &now_ns)) {
         report_watermark(packing, UINT64_MAX); /* nothing is elided */
     } else if (now_ticks > file->start_ticks && now_ns > file->start_monotonic_ns) {
         report_watermark(
             packing, later(packing->watermark_ticks, find_watermark(packing, now_ticks, now_ns)));
-        instants_forget(last_frees_instants(packing->others),
-                        packing->watermark_ticks
-                            - earlier(packing->watermark_ticks, LOG_EARLY_TICKS));
+        sync_points_forget(last_frees_sync_points(packing->others),
+                           packing->watermark_ticks
+                               - earlier(packing->watermark_ticks, LOG_EARLY_TICKS));
     }
 }
 
@@ -226,7 +226,7 @@ static bool may_elide(const struct packing *packing, const struct log_segment *s
     uint64_t n_dropped = 0;
 
     if (!packing->elide || !packing->knows_frees || segment->kind != LOG_SEGMENT_EVENTS
-        || (packing->is_watched && is_asked(packing)))
+        || (packing->has_readers && is_request_pending(packing)))
         return false;
     for (int i = 0; i < LOG_DROP_REASONS; i++)
         n_dropped |= atomic_load_explicit(&packing->live->seen.dropped[i], memory_order_relaxed);
@@ -315,7 +315,7 @@ static int append_frame(struct packing *packing, size_t n_bytes, struct error *e
         rotated_log_append(packing->ring, &packing->live->seen, packing->frame, n_bytes, err);
 
     /* With this number readers notice that rotated files were removed. */
-    atomic_store_explicit(&packing->live->file->n_generations, packing->ring->number,
+    atomic_store_explicit(&packing->live->file->n_rotated_logs, packing->ring->number,
                           memory_order_release);
     return code;
 }
@@ -379,8 +379,8 @@ static int append_definitions(struct packing *packing, struct definition_part *p
     definition_parts_copy(packing->live, part, first, end, &segment, packing->payload);
     if (segment.kind == LOG_SEGMENT_DEFS)
         learn_executable(packing, end - first);
-    if (packing->family && segment.kind == LOG_SEGMENT_DEFS)
-        process_tree_learn(packing->family, (pid_t)packing->live->seen.pid, packing->payload,
+    if (packing->process_tree && segment.kind == LOG_SEGMENT_DEFS)
+        process_tree_learn(packing->process_tree, (pid_t)packing->live->seen.pid, packing->payload,
                            end - first);
     n = pack_segment(packing->pack, &packing->settings, &segment, packing->payload, first,
                      end - first, packing->frame);
@@ -416,7 +416,7 @@ static int by_sequence(const void *a, const void *b)
 }
 
 /* Adds a used segment to the backlog; false without memory. */
-static bool add(void *context, uint32_t index)
+static bool add_to_backlog(void *context, uint32_t index)
 {
     struct packing *packing = context;
     const struct log_segment *segment = live_log_segment(packing->live, index);
@@ -436,14 +436,14 @@ static bool add(void *context, uint32_t index)
 /* Adds sealed segments to the backlog in each thread's order: the stack has them reversed, and none
  * began before one of its thread that was taken earlier. Without memory they stay sealed and are
  * found at the end. */
-static int take(struct packing *packing, struct error *err)
+static int take_sealed_segments(struct packing *packing, struct error *err)
 {
     struct live_log *live = packing->live;
     size_t n_before = packing->n_backlog;
 
     if (!live_log_refresh(live))
         return error_set(err, ERROR_NOMEM, "cannot map the grown live log '%s'", live->path);
-    live_log_take_sealed(live, add, packing);
+    live_log_take_sealed(live, add_to_backlog, packing);
     fault_point("taken");
     if (packing->n_backlog > n_before)
         qsort(packing->backlog + n_before, packing->n_backlog - n_before, sizeof(*packing->backlog),
@@ -464,7 +464,7 @@ static int update_header(struct packing *packing, struct error *err)
 }
 
 /* A segment that was refilled since must not be returned. */
-static void give_back(struct live_log *live, const struct packing_item *item)
+static void recycle_segment(struct live_log *live, const struct packing_item *item)
 {
     struct log_segment *segment = live_log_segment(live, item->index);
 
@@ -480,7 +480,7 @@ int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *
 {
     struct live_log *live = packing->live;
     size_t n_done = 0;
-    int code = take(packing, err);
+    int code = take_sealed_segments(packing, err);
 
     live_log_read_header(live);
     packing_note_watermark(packing);
@@ -496,7 +496,7 @@ int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *
         code = append_events(packing, &packing->backlog[n_done], err);
         if (code)
             break;
-        give_back(live, &packing->backlog[n_done]);
+        recycle_segment(live, &packing->backlog[n_done]);
     }
     packing->n_backlog -= n_done;
     if (n_done)
@@ -528,7 +528,7 @@ static int collect_all(struct packing *packing, struct error *err)
     packing->n_backlog = 0;
     for (uint32_t i = live_log_next_used(live, 0); i < live->n_mapped;
          i = live_log_next_used(live, i + 1))
-        if (!definition_parts_is(live_log_segment(live, i)) && !add(packing, i))
+        if (!definition_parts_is(live_log_segment(live, i)) && !add_to_backlog(packing, i))
             return error_set(err, ERROR_NOMEM, "not enough memory");
     if (packing->n_backlog)
         qsort(packing->backlog, packing->n_backlog, sizeof(*packing->backlog), by_sequence);
@@ -643,6 +643,6 @@ int packing_finish(struct packing *packing, struct log_file *file, struct error 
     }
     note_unseen(packing, file);
     if (packing->ring)
-        atomic_store_explicit(&file->n_generations, packing->ring->number, memory_order_relaxed);
+        atomic_store_explicit(&file->n_rotated_logs, packing->ring->number, memory_order_relaxed);
     return code ? code : packing_append_trailer(packing, file, err);
 }

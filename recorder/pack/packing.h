@@ -27,7 +27,7 @@
  *
  * Notes: PG-5: the follower can read segments while they are filled, and continue in the frames
  * made of them (importer/log/log_input.h). PG-6: the totals would be counted after that time.
- * From before a program stamps its marker nothing is elided (log_question.is_asked); times of our
+ * From before a program stamps its marker nothing is elided (log_request.is_request_pending); times of our
  * own requests come by packing_hold_until. PG-7: both ways are
  * compared if recent segments of this kind were smaller unelided, and for one of PACKING_LOOK
  * segments; frames of a bounded log do not stay.
@@ -82,7 +82,7 @@ struct packing {
     struct pack *pack;
     struct elide *elide;       /* NULL: nothing is elided */
     struct last_frees *others; /* with elide; not NULL */
-    bool is_watched;           /* with elide: packing_expect_readers was called */
+    bool has_readers;          /* with elide: packing_expect_readers was called */
     uint64_t hold_ns;          /* the latest time of packing_hold_until */
     uint64_t watermark_ticks;  /* if watched: events before it are not elided (PG-5) */
     struct pack_settings settings;
@@ -96,7 +96,7 @@ struct packing {
     bool has_header;                   /* written since the program attached */
     bool is_alone;                     /* with elide: the program has had one thread so far */
     bool knows_frees;                  /* others has everything that CU-3 needs */
-    struct process_tree *family;       /* learns from definitions; NULL: none */
+    struct process_tree *process_tree; /* learns from definitions; NULL: none */
     char *executable;                  /* from its own definition; owned, NULL: not known */
     char unseen[PACKING_UNSEEN_BYTES]; /* set by packing_finish; "": nothing */
     struct packing_usual usual;
@@ -112,9 +112,9 @@ struct packing *packing_new(struct live_log *live, struct packed_log *packed, st
                             int zstd_level);
 
 /* Elides blocks that live up to max_ns from now on; false without memory. */
-bool packing_start_culling(struct packing *packing, uint64_t max_ns);
+bool packing_start_eliding(struct packing *packing, uint64_t max_ns);
 
-/* Call after packing_start_culling if the program still writes and the log may be read while it
+/* Call after packing_start_eliding if the program still writes and the log may be read while it
  * grows (PG-5, PG-6). */
 void packing_expect_readers(struct packing *packing);
 void packing_free(struct packing *packing);

@@ -43,23 +43,23 @@ struct process_tree *process_tree_new(void)
     return calloc(1, sizeof(struct process_tree));
 }
 
-void process_tree_free(struct process_tree *family)
+void process_tree_free(struct process_tree *process_tree)
 {
     struct member *next;
 
-    if (!family)
+    if (!process_tree)
         return;
     for (size_t i = 0; i < BUCKETS; i++)
-        for (struct member *member = family->buckets[i]; member; member = next) {
+        for (struct member *member = process_tree->buckets[i]; member; member = next) {
             next = member->next;
             free(member);
         }
-    free(family);
+    free(process_tree);
 }
 
-static struct member *find(const struct process_tree *family, pid_t pid)
+static struct member *find(const struct process_tree *process_tree, pid_t pid)
 {
-    struct member *member = family->buckets[(uint32_t)pid % BUCKETS];
+    struct member *member = process_tree->buckets[(uint32_t)pid % BUCKETS];
 
     while (member && member->pid != pid)
         member = member->next;
@@ -67,10 +67,10 @@ static struct member *find(const struct process_tree *family, pid_t pid)
 }
 
 /* Created if missing; NULL without memory. */
-static struct member *get(struct process_tree *family, pid_t pid)
+static struct member *get(struct process_tree *process_tree, pid_t pid)
 {
-    struct member **bucket = &family->buckets[(uint32_t)pid % BUCKETS];
-    struct member *member = find(family, pid);
+    struct member **bucket = &process_tree->buckets[(uint32_t)pid % BUCKETS];
+    struct member *member = find(process_tree, pid);
 
     if (member)
         return member;
@@ -103,10 +103,10 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static void learn(struct process_tree *family, pid_t pid, const struct log_def *def,
+static void learn(struct process_tree *process_tree, pid_t pid, const struct log_def *def,
                   const char *text)
 {
-    struct member *member = get(family, def->kind == LOG_DEF_CHILD ? (pid_t)def->a : pid);
+    struct member *member = get(process_tree, def->kind == LOG_DEF_CHILD ? (pid_t)def->a : pid);
 
     if (!member)
         return;
@@ -120,19 +120,20 @@ static void learn(struct process_tree *family, pid_t pid, const struct log_def *
         member->announced_ticks = later(member->announced_ticks, def->ticks);
 }
 
-void process_tree_learn(struct process_tree *family, pid_t pid, const void *payload, size_t n_bytes)
+void process_tree_learn(struct process_tree *process_tree, pid_t pid, const void *payload,
+                        size_t n_bytes)
 {
     const struct log_def *def;
     size_t at = 0;
 
     while ((def = definition_parts_def(payload, n_bytes, &at)) != NULL)
         if (def->kind == LOG_DEF_CHILD || def->kind == LOG_DEF_PROCESS)
-            learn(family, pid, def, (const char *)(def + 1));
+            learn(process_tree, pid, def, (const char *)(def + 1));
 }
 
-void process_tree_note_log(struct process_tree *family, pid_t pid, bool is_here)
+void process_tree_note_log(struct process_tree *process_tree, pid_t pid, bool is_here)
 {
-    struct member *member = get(family, pid);
+    struct member *member = get(process_tree, pid);
 
     if (!member)
         return;
@@ -140,34 +141,34 @@ void process_tree_note_log(struct process_tree *family, pid_t pid, bool is_here)
     member->is_elsewhere |= !is_here;
 }
 
-void process_tree_note_no_room(struct process_tree *family, pid_t pid)
+void process_tree_note_no_room(struct process_tree *process_tree, pid_t pid)
 {
-    struct member *member = get(family, pid);
+    struct member *member = get(process_tree, pid);
 
     if (member)
         member->had_no_room = true;
 }
 
-void process_tree_note_raw(struct process_tree *family, pid_t pid)
+void process_tree_note_raw(struct process_tree *process_tree, pid_t pid)
 {
-    struct member *member = get(family, pid);
+    struct member *member = get(process_tree, pid);
 
     if (member)
         member->has_raw = true;
 }
 
-void process_tree_note_renamed(struct process_tree *family, pid_t parent)
+void process_tree_note_renamed(struct process_tree *process_tree, pid_t parent)
 {
-    struct member *member = get(family, parent);
+    struct member *member = get(process_tree, parent);
 
     if (member)
         member->n_renamed++;
 }
 
-void process_tree_note_end(struct process_tree *family, pid_t pid, enum log_end end_kind,
+void process_tree_note_end(struct process_tree *process_tree, pid_t pid, enum log_end end_kind,
                            uint64_t start_ns, uint64_t n_dropped)
 {
-    struct member *member = get(family, pid);
+    struct member *member = get(process_tree, pid);
 
     if (!member)
         return;
@@ -179,9 +180,9 @@ void process_tree_note_end(struct process_tree *family, pid_t pid, enum log_end 
     member->n_dropped += n_dropped;
 }
 
-void process_tree_note_started(struct process_tree *family, uint32_t n)
+void process_tree_note_started(struct process_tree *process_tree, uint32_t n)
 {
-    family->n_started += n;
+    process_tree->n_started += n;
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -203,18 +204,19 @@ static enum process_tree_status status_of(const struct member *member)
     return member->n_dropped ? PROCESS_TREE_INCOMPLETE : PROCESS_TREE_RECORDED;
 }
 
-bool process_tree_is_expecting(const struct process_tree *family)
+bool process_tree_is_expecting(const struct process_tree *process_tree)
 {
     uint32_t n_known = 0; /* includes the program itself, which was not announced */
 
     for (size_t i = 0; i < BUCKETS; i++)
-        for (const struct member *member = family->buckets[i]; member; member = member->next) {
-            if (status_of(member) == PROCESS_TREE_NO_LOG && writer_liveness_is(member->pid))
+        for (const struct member *member = process_tree->buckets[i]; member;
+             member = member->next) {
+            if (status_of(member) == PROCESS_TREE_NO_LOG && writer_liveness_is_alive(member->pid))
                 return true;
             n_known += member->announced_ticks > member->nothing_ticks || member->n_logs > 0
                        || member->had_no_room || member->has_raw;
         }
-    return n_known < family->n_started + 1;
+    return n_known < process_tree->n_started + 1;
 }
 
 /* From its log, or from the kernel if its log was not read. */
@@ -236,25 +238,25 @@ static const char *name_of(const struct member *member, char *text, int n_bytes)
     return text;
 }
 
-static void count_missed(struct process_tree *family)
+static void count_missed(struct process_tree *process_tree)
 {
     struct member *parent;
 
     for (size_t i = 0; i < BUCKETS; i++)
-        for (struct member *member = family->buckets[i]; member; member = member->next)
+        for (struct member *member = process_tree->buckets[i]; member; member = member->next)
             member->n_missed = 0;
     for (size_t i = 0; i < BUCKETS; i++)
-        for (struct member *member = family->buckets[i]; member; member = member->next)
+        for (struct member *member = process_tree->buckets[i]; member; member = member->next)
             if (status_of(member) == PROCESS_TREE_NO_LOG
-                && (parent = find(family, member->parent)) != NULL)
+                && (parent = find(process_tree, member->parent)) != NULL)
                 parent->n_missed++;
 }
 
 /* Each announced child of this parent has a log, although some have another PID in it. If there are
  * fewer logs, it is unknown whose are missing. */
-static bool is_renamed(const struct process_tree *family, const struct member *member)
+static bool is_renamed(const struct process_tree *process_tree, const struct member *member)
 {
-    const struct member *parent = find(family, member->parent);
+    const struct member *parent = find(process_tree, member->parent);
 
     return parent && !parent->is_elsewhere && parent->n_missed <= parent->n_renamed;
 }
@@ -270,19 +272,19 @@ static size_t append(char *text, size_t used, size_t n_bytes, const struct membe
     return n > 0 && (size_t)n < n_bytes - used ? used + (size_t)n : used;
 }
 
-uint32_t process_tree_list(struct process_tree *family, enum process_tree_status status, char *text,
-                           size_t n_bytes)
+uint32_t process_tree_list(struct process_tree *process_tree, enum process_tree_status status,
+                           char *text, size_t n_bytes)
 {
     uint32_t n = 0;
     size_t used = 0;
 
     text[0] = '\0';
     if (status == PROCESS_TREE_NO_LOG)
-        count_missed(family);
+        count_missed(process_tree);
     for (size_t i = 0; i < BUCKETS; i++)
-        for (const struct member *member = family->buckets[i]; member; member = member->next)
+        for (const struct member *member = process_tree->buckets[i]; member; member = member->next)
             if (status_of(member) == status
-                && !(status == PROCESS_TREE_NO_LOG && is_renamed(family, member))
+                && !(status == PROCESS_TREE_NO_LOG && is_renamed(process_tree, member))
                 && n++ < MOST_LISTED)
                 used = append(text, used, n_bytes, member);
     if (n > MOST_LISTED)

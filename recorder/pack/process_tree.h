@@ -37,38 +37,38 @@ struct process_tree;
 
 /* NULL without memory; takes NULL. */
 struct process_tree *process_tree_new(void);
-void process_tree_free(struct process_tree *family);
+void process_tree_free(struct process_tree *process_tree);
 
 /* Learns from n_bytes of definitions in the log of process `pid`. */
-void process_tree_learn(struct process_tree *family, pid_t pid, const void *payload,
+void process_tree_learn(struct process_tree *process_tree, pid_t pid, const void *payload,
                         size_t n_bytes);
 
 /* Process `pid` has a log, which grows until process_tree_note_end. Not `is_here`: `pid` belongs to
  * another PID namespace, and to another process here. */
-void process_tree_note_log(struct process_tree *family, pid_t pid, bool is_here);
+void process_tree_note_log(struct process_tree *process_tree, pid_t pid, bool is_here);
 
 /* Process `pid` had no disk space for its log. */
-void process_tree_note_no_room(struct process_tree *family, pid_t pid);
+void process_tree_note_no_room(struct process_tree *process_tree, pid_t pid);
 
 /* The log of process `pid` stays raw and was never read. */
-void process_tree_note_raw(struct process_tree *family, pid_t pid);
+void process_tree_note_raw(struct process_tree *process_tree, pid_t pid);
 
 /* A child of this parent has a log, but in another PID namespace: its PID differs from the
  * announced one. */
-void process_tree_note_renamed(struct process_tree *family, pid_t parent);
+void process_tree_note_renamed(struct process_tree *process_tree, pid_t parent);
 
 /* The log that began at start_ns ended like this; n_dropped events are missing. */
-void process_tree_note_end(struct process_tree *family, pid_t pid, enum log_end end_kind,
+void process_tree_note_end(struct process_tree *process_tree, pid_t pid, enum log_end end_kind,
                            uint64_t start_ns, uint64_t n_dropped);
 
 /* A process whose log ended had started n processes. */
-void process_tree_note_started(struct process_tree *family, uint32_t n);
+void process_tree_note_started(struct process_tree *process_tree, uint32_t n);
 
 /* A process without a log may be alive: started, or not even announced (daemon). */
-bool process_tree_is_expecting(const struct process_tree *family);
+bool process_tree_is_expecting(const struct process_tree *process_tree);
 
 /* The number of processes with this status, and a list of the first: "12 (sh), 14 and 3 more". */
-uint32_t process_tree_list(struct process_tree *family, enum process_tree_status status, char *text,
-                           size_t n_bytes);
+uint32_t process_tree_list(struct process_tree *process_tree, enum process_tree_status status,
+                           char *text, size_t n_bytes);
 
 #endif

@@ -13,21 +13,21 @@
 /* Between looks at the folder while writing is stopped. */
 #define LOOK_REST_NS UINT64_C(50000000)
 
-void rotated_log_init(struct rotated_log *generations, const char *log_path,
+void rotated_log_init(struct rotated_log *rotated, const char *log_path,
                       struct rotated_log_run *run)
 {
-    *generations = (struct rotated_log){
-        .log_path = log_path,
-        .run = run,
-        .current.fd = -1,
-        .most_bytes = (int64_t)(log_rotation_bytes() / LOG_ROTATION_GENERATIONS)};
+    *rotated =
+        (struct rotated_log){.log_path = log_path,
+                             .run = run,
+                             .current.fd = -1,
+                             .most_bytes = (int64_t)(log_rotation_bytes() / LOG_ROTATION_FILES)};
 }
 
-void rotated_log_done(struct rotated_log *generations)
+void rotated_log_done(struct rotated_log *rotated)
 {
-    if (generations->log_path)
-        packed_log_close(&generations->current);
-    generations->log_path = NULL;
+    if (rotated->log_path)
+        packed_log_close(&rotated->current);
+    rotated->log_path = NULL;
 }
 
 /* A file without a header may be replaced. */
@@ -60,10 +60,9 @@ int rotated_log_check(const char *log_path, struct error *err)
     return code;
 }
 
-static int begin_next(struct rotated_log *generations, const struct log_file *file,
-                      struct error *err)
+static int begin_next(struct rotated_log *rotated, const struct log_file *file, struct error *err)
 {
-    char *name = log_rotation_name(generations->log_path, generations->number + 1);
+    char *name = log_rotation_name(rotated->log_path, rotated->number + 1);
     struct packed_log next = {.fd = -1};
     int code = name ? packed_log_create(name, true, &next, err)
                     : error_set(err, ERROR_NOMEM, "not enough memory");
@@ -78,10 +77,10 @@ static int begin_next(struct rotated_log *generations, const struct log_file *fi
         packed_log_close(&next);
         return code;
     }
-    packed_log_close(&generations->current);
-    generations->current = next;
-    generations->number++;
-    generations->run->there_bytes += LOG_FILE_HEADER_BYTES;
+    packed_log_close(&rotated->current);
+    rotated->current = next;
+    rotated->number++;
+    rotated->run->there_bytes += LOG_FILE_HEADER_BYTES;
     fault_point("generation");
     return 0;
 }
@@ -116,26 +115,27 @@ void rotated_log_note_failure(struct rotated_log_run *run, const struct error *e
     run->was_disk_full |= error_is_disk_full(err);
 }
 
-int rotated_log_append(struct rotated_log *generations, const struct log_file *file,
-                       const void *frame, size_t n_bytes, struct error *err)
+int rotated_log_append(struct rotated_log *rotated, const struct log_file *file, const void *frame,
+                       size_t n_bytes, struct error *err)
 {
     int code = 0;
 
-    generations->is_full =
-        !generations->is_ending && !has_room(generations->run, n_bytes + LOG_FILE_HEADER_BYTES);
-    if (generations->is_full)
+    rotated->is_full =
+        !rotated->is_ending && !has_room(rotated->run, n_bytes + LOG_FILE_HEADER_BYTES);
+    if (rotated->is_full)
         return error_set(
             err, ERROR_IO,
-            "'%s' has as many events as it may have; they are taken in more slowly than they come",
-            generations->run->log_path);
-    if (generations->number == 0 || generations->current.end_offset >= generations->most_bytes)
-        code = begin_next(generations, file, err);
-    code = code ? code : packed_log_append(&generations->current, frame, n_bytes, err);
+            "the rotated logs of '%s' have reached their limit: the follower is slower than the "
+            "program",
+            rotated->run->log_path);
+    if (rotated->number == 0 || rotated->current.end_offset >= rotated->most_bytes)
+        code = begin_next(rotated, file, err);
+    code = code ? code : packed_log_append(&rotated->current, frame, n_bytes, err);
     if (code)
-        rotated_log_note_failure(generations->run, err);
+        rotated_log_note_failure(rotated->run, err);
     if (code == 0) {
-        generations->run->written_bytes += n_bytes;
-        generations->run->there_bytes += n_bytes;
+        rotated->run->written_bytes += n_bytes;
+        rotated->run->there_bytes += n_bytes;
     }
     return code;
 }

@@ -54,17 +54,17 @@ struct rotated_log {
  * foreign file. */
 int rotated_log_check(const char *log_path, struct error *err);
 
-void rotated_log_init(struct rotated_log *generations, const char *log_path,
+void rotated_log_init(struct rotated_log *rotated, const char *log_path,
                       struct rotated_log_run *run);
 
 /* Closes; the files stay. Takes an all-zero log. */
-void rotated_log_done(struct rotated_log *generations);
+void rotated_log_done(struct rotated_log *rotated);
 
 /* A frame could not be written because of err; notes whether the disk was full. */
 void rotated_log_note_failure(struct rotated_log_run *run, const struct error *err);
 
 /* Like packed_log_append, but err must not be NULL. `file`: the current header of the log. */
-int rotated_log_append(struct rotated_log *generations, const struct log_file *file,
-                       const void *frame, size_t n_bytes, struct error *err);
+int rotated_log_append(struct rotated_log *rotated, const struct log_file *file, const void *frame,
+                       size_t n_bytes, struct error *err);
 
 #endif

@@ -233,7 +233,7 @@ static const char *why_not_called(const struct elf_file *file, const struct entr
     Elf64_Phdr segment;
 
     if (ELF64_ST_TYPE(entry->at.st_info) == STT_GNU_IFUNC)
-        return "which function it is, is chosen when the program starts (IFUNC)";
+        return "it is chosen when the program starts (IFUNC)";
     if (!elf_file_find_loaded(file, entry->at.st_value, entry->at.st_size, &segment, ret_code)
         || segment.p_flags != (PF_R | PF_X))
         return "it is not in a segment of code";
@@ -252,7 +252,7 @@ static void judge(const struct elf_file *file, struct entry *entry)
     if (entry->is_dropped)
         return;
     if (!is_followed(&entry->name))
-        entry->why_not = entry->name.shape[0] == '?' ? "what it does is not followed"
+        entry->why_not = entry->name.shape[0] == '?' ? "its arguments are unknown"
                                                      : "it has more than five arguments";
     else
         entry->why_not = why_not_called(file, entry, &code);

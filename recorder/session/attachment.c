@@ -134,8 +134,7 @@ int attachment_look(struct attachment *attachment, pid_t pid, char **ret_path, s
                               : error_set_errno(err, errno, "cannot watch process %d", (int)pid);
     *ret_path = read_program(pid);
     if (!*ret_path && errno == ENOENT)
-        return error_set(err, ERROR_USAGE,
-                         "process %d has no program any more: it, or its main thread, has ended",
+        return error_set(err, ERROR_USAGE, "process %d has ended, or its main thread has",
                          (int)pid);
     if (!*ret_path)
         return target_report_denial(pid, "looked at", err);
@@ -320,9 +319,9 @@ static int end_log(pid_t pid, const struct parts *parts, struct error *err)
     if (!is_writing(pid) || (lead_back(pid, parts, search_ns, &why) == 0 && !is_writing(pid)))
         return 0;
     return error_set(err, ERROR_IO,
-                     "process %d has the collector from its start, and nothing to do%s%s: it ends "
-                     "its log '%s' with its next allocation or free, and 'mtrace-record --pack %s' "
-                     "saves it then; try again after that",
+                     "process %d has the collector from its start and is idle%s%s: with its next "
+                     "allocation or free it ends its log '%s'; then run 'mtrace-record --pack %s' "
+                     "and try again",
                      (int)pid, *why.text ? ", and " : "", why.text, name, name);
 }
 
@@ -391,7 +390,7 @@ int attachment_take_over(const struct attachment *attachment, struct error *err)
             code = end_log(pid, &parts, err);
         if (code == 0)
             exit_summary_warn(
-                "the mtrace-record that recorded process %d is gone, and left the log as "
+                "the mtrace-record that recorded process %d has ended, and left the log as "
                 "'%s'%s: 'mtrace-record --pack %s' saves it",
                 (int)pid, parts.log.name, parts.log.is_elsewhere ? " of its mount namespace" : "",
                 parts.log.name);

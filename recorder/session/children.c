@@ -264,8 +264,8 @@ static pid_t pid_of(const struct children *children, const struct child *child)
 static void note_raw(struct children *children, struct child *child)
 {
     child->is_refused = true;
-    if (children->settings.family)
-        process_tree_note_raw(children->settings.family, pid_of(children, child));
+    if (children->settings.process_tree)
+        process_tree_note_raw(children->settings.process_tree, pid_of(children, child));
 }
 
 /* The link stays while image numbers are looked up (note_images); else the next image could get its
@@ -277,8 +277,8 @@ static bool take_word(const struct children *children, struct child *child)
     child->is_refused = child->is_word = true;
     if (children->is_following)
         child->is_finished = unlink(child->live_path) == 0;
-    if (children->settings.family)
-        process_tree_note_no_room(children->settings.family, pid_of(children, child));
+    if (children->settings.process_tree)
+        process_tree_note_no_room(children->settings.process_tree, pid_of(children, child));
     return true;
 }
 
@@ -336,7 +336,7 @@ static bool look_whether_over(const struct children *children, struct child *chi
         child->has_end = children->has_program_end;
         return children->is_program_over;
     }
-    state = writer_liveness_look_at_log(&live->seen, live->fd);
+    state = writer_liveness_of_program(&live->seen, live->fd);
     child->is_known = state == WRITER_LIVENESS_ALIVE;
     if (state != WRITER_LIVENESS_DEAD)
         return false;
@@ -361,7 +361,7 @@ static uint32_t step_child(struct children *children, struct child *child, uint6
     }
     if (!child->is_over)
         (void)recording_step(child->recording, now_ns, &n_packed, &err);
-    else if (report_service_try_done(&child->recording->reporter))
+    else if (report_service_try_done(&child->recording->service))
         finish(children, child);
     return n_packed;
 }
@@ -437,7 +437,7 @@ void children_note_end(struct children *children, pid_t pid, const struct record
     for (struct child *child = children->list; child; child = child->next) {
         if (!child->recording)
             continue;
-        report_service_note_end(&child->recording->reporter, pid, end->wait_status);
+        report_service_note_end(&child->recording->service, pid, end->wait_status);
         if (child->recording->pid == pid) {
             child->end = *end;
             child->has_end = true;
@@ -490,7 +490,7 @@ static bool is_written(const struct child *child, struct log_file *ret_header)
     if (live_log_open(child->live_path, false, &live, NULL) != 0)
         return false;
     *ret_header = live.seen;
-    is_there = writer_liveness_look_at_log(&live.seen, live.fd) != WRITER_LIVENESS_DEAD;
+    is_there = writer_liveness_of_program(&live.seen, live.fd) != WRITER_LIVENESS_DEAD;
     live_log_close(&live);
     return is_there;
 }
@@ -498,14 +498,14 @@ static bool is_written(const struct child *child, struct log_file *ret_header)
 /* The log is not packed, and will not be. */
 static void leave_raw(struct children *children, struct child *child)
 {
-    struct process_tree *family = children->settings.family;
+    struct process_tree *process_tree = children->settings.process_tree;
     struct log_file header;
 
     if (!is_written(child, &header)) {
         note_unpacked(children, &children->raw_err);
         note_raw(children, child);
-    } else if (family) {
-        process_tree_note_log(family, (pid_t)header.pid, writer_liveness_knows_pid(&header));
+    } else if (process_tree) {
+        process_tree_note_log(process_tree, (pid_t)header.pid, writer_liveness_knows_pid(&header));
     }
 }
 

@@ -11,15 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The targets of collector/arch with Debian's names of processor and ABI. The part before the first
- * hyphen is also in the package's name (cmake/install.cmake). */
 static const struct triplet {
     struct collector_library_kind kind;
-    const char *name;
+    const char *name; /* NULL: there is no collector */
 } triplets[] = {
-    {{LOG_ARCH_X86_64, 8}, "x86_64-linux-gnu"}, {{LOG_ARCH_I386, 4}, "i386-linux-gnu"},
-    {{LOG_ARCH_ARM, 4}, "arm-linux-gnueabihf"}, {{LOG_ARCH_AARCH64, 8}, "aarch64-linux-gnu"},
-    {{LOG_ARCH_RISCV, 8}, "riscv64-linux-gnu"}, {{LOG_ARCH_MIPS, 8}, "mips64el-linux-gnuabi64"},
+
+#define TRIPLET(arch, word_bytes, name, triplet) {{arch, word_bytes}, triplet},
+    LOG_MACHINES(TRIPLET)
+#undef TRIPLET
 };
 
 static const char *triplet_of(const struct collector_library_kind *kind)

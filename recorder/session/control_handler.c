@@ -25,7 +25,7 @@ struct round {
 
 static const uint64_t NEWCOMER_NS = 1000000000; /* to find logs of new children */
 
-static const char g_is_executing[] = "the program is just executing another; try again";
+static const char g_is_executing[] = "the program is in the middle of an exec; try again";
 
 /* The next image is not known yet, or is another of these recordings. */
 static bool is_replaced(const struct recording *recording)
@@ -102,12 +102,11 @@ static bool begin_report(const struct control_handler *site, uint32_t *ret_numbe
                          size_t n_bytes)
 {
     if (!site->recording) {
-        (void)snprintf(
-            ret_text, n_bytes,
-            site->has_ended
-                ? "the program has ended"
-                : "the program has executed another since, and no report can be made: give "
-                  "mtrace-record --report-signal, so that it is ready for them");
+        (void)snprintf(ret_text, n_bytes,
+                       site->has_ended
+                           ? "the program has ended"
+                           : "no report can be made after the program has executed another: start "
+                             "mtrace-record with --report-signal, which prepares for that");
         return false;
     }
     *ret_number = site->reports->n + 1;
@@ -123,8 +122,8 @@ static bool begin_detaching(struct control_handler *site, char *ret_text, size_t
     if (!site->is_attached)
         (void)snprintf(
             ret_text, n_bytes,
-            "the program was started by mtrace-record, and cannot be left: --ctl PID stop "
-            "ends what is recorded");
+            "mtrace-record started the program and cannot detach it: --ctl PID stop ends the "
+            "recording");
     return site->is_attached;
 }
 
@@ -261,7 +260,7 @@ static bool take_if(void *context, struct recording *recording)
         live_log_read_header(&recording->live);
     if (recording->live.has_begun && recording->live.seen.run_id == taking->run_id)
         taking->is_taken =
-            recording->programs && report_service_take(&recording->reporter, taking->fd);
+            recording->programs && report_service_take(&recording->service, taking->fd);
     return !taking->is_taken;
 }
 

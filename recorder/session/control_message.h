@@ -7,7 +7,7 @@
  * most CONTROL_MESSAGE_BYTES goes each way (SOCK_SEQPACKET): the request "PID VERB" or "PID VERB
  * NAME", and an answer of one digit (enum control_answer) and a text. A recorded program requests
  * reports here, too: the verb "ask" with the RUN_ID of its log begins the exchange of
- * struct log_question.
+ * struct log_request.
  *
  * Invariants
  *   CM-1 Both sides check the peer with SO_PEERCRED: only the same user and root are served, and an

@@ -72,10 +72,10 @@ static const char *human_bytes(uint64_t value, char *text, size_t n_bytes)
 
 /* For a process that should have been recorded. */
 static const char no_log_text[] =
-    "it may make no file beside the log, as another user or below another root directory: record "
-    "into a folder where it may, with -o; or the file system there had no inode left, see 'df -i'; "
-    "or its program loads no collector: static, set-uid, 32-bit, musl; "
-    "or a signal handler forked it in the middle of a heap call, and did not return";
+    "it has no permission to create a log next to FILE (other user or root directory): use -o "
+    "with a folder where it has; or the file system there had no inode left, see 'df -i'; or its "
+    "program loads no collector: static, set-uid, 32-bit, musl; or a signal handler forked it in "
+    "the middle of a heap call, and did not return";
 
 static const char no_room_text[] =
     "there was no room for its log, neither beside FILE nor in shared memory: make room, or record "
@@ -128,7 +128,7 @@ static void describe_elided(const struct exit_summary *exit_summary, char *text,
     char elided[32];
 
     text[0] = '\0';
-    if (exit_summary->is_culling)
+    if (exit_summary->is_eliding)
         (void)snprintf(text, n_bytes, ", %s block%s elided",
                        grouped(n_elided, elided, sizeof(elided)), n_elided == 1 ? "" : "s");
 }
@@ -189,13 +189,13 @@ static void report_what_is_partial(const struct exit_summary *exit_summary)
         const char *what;
     } parts[] = {
         {LOG_FLAG_FOREIGN_MALLOC,
-         "it has a malloc of its own: recorded is only what that passes on to the next one"},
+         "it defines its own malloc: only calls that this malloc forwards are recorded"},
         {LOG_FLAG_STARTED_OFF,
          "recording was off at first: blocks from before it was switched on are missing"},
         {LOG_FLAG_FALLBACK_TRACING_OFF,
          "recording was switched off at times: blocks allocated then are missing"},
-        {LOG_FLAG_CUT, "its live log was cut while it ran: events after that are missing; see that "
-                       "nothing but mtrace-record removes or empties files named *.live"},
+        {LOG_FLAG_CUT, "its live log was truncated while it ran: later events are missing; only "
+                       "mtrace-record may remove or empty files named *.live"},
     };
 
     if (was_never_on(exit_summary)) {
@@ -203,10 +203,12 @@ static void report_what_is_partial(const struct exit_summary *exit_summary)
             "nothing was recorded of '%s': %s", exit_summary->program,
             exit_summary->starts_by_itself
                 ? exit_summary->totals.end_kind == LOG_END_DETACHED
-                      ? "it was left before what --start-after or --start-at-rss waits for"
-                      : "it ended before what --start-after or --start-at-rss waits for"
+                      ? "mtrace-record detached before the time of --start-after or the size of "
+                        "--start-at-rss was reached"
+                      : "it ended before the time of --start-after or the size of --start-at-rss "
+                        "was reached"
                 : "recording was not switched on while it allocated; 'mtrace-record --ctl PID "
-                  "start' does it");
+                  "start' switches it on");
         return;
     }
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
@@ -250,12 +252,12 @@ static void report_who_is_missing(const struct exit_summary *exit_summary)
 
     char who[512];
 
-    if (!exit_summary->family)
+    if (!exit_summary->process_tree)
         return;
     for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
         if (reasons[i].status == PROCESS_TREE_INCOMPLETE && exit_summary->n_children == 0)
             continue; /* there is one process, which the last line covers */
-        if (process_tree_list(exit_summary->family, reasons[i].status, who, sizeof(who)))
+        if (process_tree_list(exit_summary->process_tree, reasons[i].status, who, sizeof(who)))
             exit_summary_print(exit_summary->is_quiet, "%s: %s (%s)", reasons[i].what, who,
                                reasons[i].status == PROCESS_TREE_RUNNING && exit_summary->was_left
                                    ? left_text
@@ -306,10 +308,10 @@ void exit_summary_sum_up(const struct exit_summary *exit_summary)
                        exit_summary->follows_children ? "child processes" : "what it executed");
     describe_elided(exit_summary, elided, sizeof(elided));
     describe_missed(exit_summary, missed, sizeof(missed));
-    if (exit_summary->is_gone) {
+    if (exit_summary->is_log_deleted) {
         exit_summary_warn(
-            "'%s' is missing: it, or its folder, was removed or renamed during the run, and with it "
-            "the %s event%s that were recorded",
+            "'%s' is missing: it or its folder was removed or renamed during the run; %s recorded "
+            "event%s cannot be found",
             exit_summary->name, grouped(n_events, events, sizeof(events)),
             n_events == 1 ? "" : "s");
         return;
@@ -334,7 +336,7 @@ void exit_summary_explain(const struct exit_summary *exit_summary)
 
     (void)snprintf(unseen, sizeof(unseen), "blocks of %s", exit_summary->totals.unseen);
     if (exit_summary->totals.flags & LOG_FLAG_CUT)
-        reason = "its live log was cut before any of it was read";
+        reason = "its live log was truncated before any of it was read";
     else if (exit_summary->totals.unseen[0])
         reason = unseen;
     else if (exit_summary->totals.flags & LOG_FLAG_FOREIGN_MALLOC)
@@ -374,13 +376,15 @@ void exit_summary_report(const char *path)
     if (n > 4 && strcmp(path + n - 4, ".dat") == 0)
         n -= 4;
     if (!import || !query) {
-        exit_summary_warn("no report: mtrace-import and mtrace-query are not beside mtrace-record");
+        exit_summary_warn("no report: mtrace-import and mtrace-query are not in the folder of "
+                          "mtrace-record; install them there");
     } else if (asprintf(&database, "%.*s.db", (int)n, path) >= 0) {
         char *const import_argv[] = {import, (char[]){"--force"}, (char *)(uintptr_t)path, database,
                                      NULL};
         char *const query_argv[] = {query, (char[]){"summary"}, database, NULL};
         if (!run(import, import_argv) || !run(query, query_argv))
-            exit_summary_warn("the report failed; the log is whole: mtrace-import %s", path);
+            exit_summary_warn("the report failed, but the log is complete: run mtrace-import %s",
+                              path);
     }
     free(database);
     free(query);

@@ -22,15 +22,15 @@ struct exit_summary {
     uint32_t n_unpacked; /* logs of children and exec successors that stay raw */
     struct error unpacked_err;
     char reports[256]; /* periodic_reports_describe */
-    struct process_tree *family;
-    bool is_culling;    /* --cull-temporary or --aggregate was given */
+    struct process_tree *process_tree;
+    bool is_eliding;    /* --cull-temporary or --aggregate was given */
     bool is_bounded;    /* --aggregate */
     bool was_disk_full; /* as in rotated_log_run, or when a log was packed */
     bool follows_children;
     bool starts_by_itself; /* --start-after, --start-at-rss */
-    bool was_left;         /* detached: running processes of family, too (leave_followed) */
+    bool was_left;         /* detached: running processes of process_tree, too (leave_followed) */
     bool is_quiet;
-    bool is_gone;            /* the log was deleted by another process */
+    bool is_log_deleted;     /* the log was deleted by another process */
     bool is_elsewhere;       /* --no-local: nothing is done with it here */
     bool is_beginning_given; /* its beginning was deleted after sending, and the rest will be */
 };

@@ -87,7 +87,7 @@ static const uint64_t most_pause_ns = 60000000000;
  * the recorder dies: a stopped one would not see EOF. Nothing is lost: a checkpoint is renamed
  * when complete (SF-1), and its events are removed only then. */
 static void become_follower(const struct follower_process *follower, int end, const char *import,
-                            const char *log_path, bool is_of_family)
+                            const char *log_path, bool is_of_process_tree)
 {
     char target[PATH_MAX];
 
@@ -96,7 +96,7 @@ static void become_follower(const struct follower_process *follower, int end, co
     if (dup2(end, STDIN_FILENO) >= 0)
         execl(import, import, follower->ring.log_path ? "--keep-state" : "--keep", "--force",
               "--threads=1", follower->ring.log_path ? follower->ring.log_path : log_path, target,
-              is_of_family || follower->ring.log_path ? NULL : "--only", (char *)NULL);
+              is_of_process_tree || follower->ring.log_path ? NULL : "--only", (char *)NULL);
     _exit(EXIT_NOT_RUN);
 }
 
@@ -108,19 +108,19 @@ static void hang_up(struct follower_process *follower)
 }
 
 void follower_process_start(struct follower_process *follower, const char *import,
-                            const char *log_path, bool is_of_family)
+                            const char *log_path, bool is_of_process_tree)
 {
     int ends[2];
     pid_t pid;
 
-    if (!child_process_has_ended(&follower->helper, NULL))
+    if (!child_process_has_ended(&follower->child, NULL))
         return;
     hang_up(follower);
     if (cut_request_open(ends) != 0)
         return;
-    pid = child_process_start(&follower->helper);
+    pid = child_process_start(&follower->child);
     if (pid == 0)
-        become_follower(follower, ends[1], import, log_path, is_of_family);
+        become_follower(follower, ends[1], import, log_path, is_of_process_tree);
     follower->end = ends[0];
     follower->is_connected = true;
     close(ends[1]);
@@ -136,7 +136,7 @@ void follower_process_keep_up(struct follower_process *follower, uint64_t now_ns
     if (now_ns < follower->due_ns || follower->ring.written_bytes < log_rotation_bytes())
         return;
     follower->due_ns = now_ns + least_pause_ns;
-    if (!child_process_has_ended(&follower->helper, NULL))
+    if (!child_process_has_ended(&follower->child, NULL))
         return;
     has_lasted = now_ns - follower->begun_ns > 2 * follower->pause_ns;
     follower->pause_ns = has_lasted ? least_pause_ns : 2 * follower->pause_ns;
@@ -154,20 +154,20 @@ int follower_process_end(const struct follower_process *follower)
 
 void follower_process_note_end(struct follower_process *follower, pid_t pid)
 {
-    if (follower->helper.pid == pid && pid > 0) {
-        follower->helper = (struct child_process){.pid = 0};
+    if (follower->child.pid == pid && pid > 0) {
+        follower->child = (struct child_process){.pid = 0};
         hang_up(follower);
     }
 }
 
 bool follower_process_try_done(struct follower_process *follower)
 {
-    bool is_gone;
+    bool has_exited;
 
     hang_up(follower);
-    is_gone = child_process_end(&follower->helper);
-    follower->was_killed |= follower->helper.is_killed;
-    return is_gone;
+    has_exited = child_process_end(&follower->child);
+    follower->was_killed |= follower->child.is_killed;
+    return has_exited;
 }
 
 void follower_process_done(struct follower_process *follower)

@@ -24,7 +24,7 @@
 
 /* All zero: none was started. */
 struct follower_process {
-    struct child_process helper;
+    struct child_process child;
     int end; /* of the socket, while it is connected */
     bool is_connected;
     bool was_killed;             /* it did not end on request */
@@ -32,10 +32,10 @@ struct follower_process {
     uint64_t begun_ns, due_ns, pause_ns; /* of follower_process_keep_up */
 };
 
-/* Does nothing if it runs. is_of_family: it also reads logs of exec successors and children; that
- * of a bounded run always does. */
+/* Does nothing if it runs. is_of_process_tree: it also reads logs of exec successors and children;
+ * that of a bounded run always does. */
 void follower_process_start(struct follower_process *follower, const char *import,
-                            const char *log_path, bool is_of_family);
+                            const char *log_path, bool is_of_process_tree);
 
 /* As follower_process_start, for a bounded run, as soon as there are events to read. Call
  * periodically. */

@@ -172,7 +172,7 @@ bool mapped_log_is_recorded(const struct mapped_log *log)
         || atomic_load_explicit(&log->header.recorder_pid, memory_order_relaxed) == 0)
         return false;
     return is_packed_log_locked(log)
-           || writer_liveness_look_at_recorder(&log->header, log->fd) != WRITER_LIVENESS_DEAD
+           || writer_liveness_of_recorder(&log->header, log->fd) != WRITER_LIVENESS_DEAD
            || recorder_heartbeat_advances(log->fd);
 }
 
@@ -185,7 +185,7 @@ int mapped_log_open(const struct mapped_log *log, struct live_log *ret_live, str
     code = live_log_open(path, true, ret_live, err);
     if (code == 0 && ret_live->seen.run_id != log->header.run_id) {
         live_log_close(ret_live);
-        code = error_set(err, ERROR_FORMAT, "'%s' is another log by now", log->name);
+        code = error_set(err, ERROR_FORMAT, "'%s' was replaced by another log", log->name);
     }
     return code;
 }

@@ -41,7 +41,7 @@ static int check_file(const char *path, struct error *err)
         return 0;
     if (pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header)
         && log_header_is_ours(&header) && header.form == LOG_FORM_RAW
-        && writer_liveness_look_at_writer(&header, fd) == WRITER_LIVENESS_ALIVE)
+        && writer_liveness_of_writer(&header, fd) == WRITER_LIVENESS_ALIVE)
         code = report_written(path, &header, err);
     close(fd);
     return code;
@@ -97,7 +97,7 @@ bool output_path_is_finished(const char *path)
     is_ours = pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header)
               && log_header_is_ours(&header)
               && (header.form == LOG_FORM_PACKED
-                  || writer_liveness_look_at_writer(&header, fd) == WRITER_LIVENESS_DEAD);
+                  || writer_liveness_of_writer(&header, fd) == WRITER_LIVENESS_DEAD);
     close(fd);
     if (is_ours)
         successor_logs_find(path, false, note_raw, &has_raw);

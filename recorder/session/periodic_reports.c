@@ -62,7 +62,7 @@ static void begin(struct periodic_reports *reports, uint64_t at_ns, struct recor
     struct report_service_job job = {.programs = recording->programs,
                                      .log_path = log_path,
                                      .until_ns = at_ns,
-                                     .is_of_family = true,
+                                     .is_of_process_tree = true,
                                      .questions = g_questions};
     char why[PERIODIC_REPORTS_WHY_BYTES];
     int code = 0;
@@ -167,9 +167,9 @@ static void look_for_end(struct periodic_reports *reports, const char *log_path)
 {
     int status;
 
-    if (!child_process_has_ended(&reports->work.helper, &status)) {
-        child_process_watch(&reports->work.helper);
-        child_process_watch(&follower_of(reports)->helper);
+    if (!child_process_has_ended(&reports->work.child, &status)) {
+        child_process_watch(&reports->work.child);
+        child_process_watch(&follower_of(reports)->child);
         return;
     }
     report_service_end(&reports->work);
@@ -241,7 +241,7 @@ void periodic_reports_ask(struct periodic_reports *reports)
 bool periodic_reports_is_done(const struct periodic_reports *reports, unsigned n,
                               const char **ret_why)
 {
-    if (reports->n < n || (reports->n == n && reports->work.helper.pid > 0))
+    if (reports->n < n || (reports->n == n && reports->work.child.pid > 0))
         return false;
     *ret_why = reports->whys[n % PERIODIC_REPORTS_REMEMBERED];
     return true;
@@ -253,14 +253,14 @@ uint64_t periodic_reports_step(struct periodic_reports *reports, uint64_t now_ns
 {
     const struct live_log *live = &recording->live;
 
-    if (reports->work.helper.pid > 0)
+    if (reports->work.child.pid > 0)
         look_for_end(reports, log_path);
     if (!live->has_begun || live->seen.start_monotonic_ns >= now_ns)
         return 0;
     note_due(reports, now_ns);
     uint64_t chosen_ns = reports->instant_ns == now_ns || reports->is_asked ? now_ns : 0;
 
-    if (reports->work.helper.pid > 0)
+    if (reports->work.child.pid > 0)
         return chosen_ns;
     uint64_t instant_ns = take_instant(reports, now_ns);
 
@@ -280,9 +280,9 @@ static void stop(struct periodic_reports *reports)
 
 void periodic_reports_done(struct periodic_reports *reports, const char *log_path)
 {
-    if (reports->work.helper.pid > 0)
+    if (reports->work.child.pid > 0)
         look_for_end(reports, log_path);
-    if (reports->work.helper.pid > 0)
+    if (reports->work.child.pid > 0)
         stop(reports);
     reports->n_left_out[PERIODIC_REPORTS_UNREADY] +=
         (uint64_t)reports->is_asked + (reports->instant_ns != 0);
@@ -294,8 +294,8 @@ void periodic_reports_done(struct periodic_reports *reports, const char *log_pat
 void periodic_reports_describe(const struct periodic_reports *reports, char *text, size_t n_bytes)
 {
     static const char *const whys[PERIODIC_REPORTS_WHYS] = {
-        [PERIODIC_REPORTS_BUSY] = "the one before was still being made",
-        [PERIODIC_REPORTS_LATE] = "mtrace-record itself was held up",
+        [PERIODIC_REPORTS_BUSY] = "the previous one was not ready",
+        [PERIODIC_REPORTS_LATE] = "mtrace-record itself was delayed",
         [PERIODIC_REPORTS_UNREADY] = "not ready at the end",
     };
     size_t used = 0;

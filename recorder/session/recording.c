@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/session/recording.h"
 
-#include "lib/base/both_clocks.h"
+#include "lib/base/clock_pair.h"
 #include "lib/base/fault_point.h"
 #include "lib/logfile/log_name.h"
 #include "lib/logfile/log_rotation.h"
@@ -48,8 +48,8 @@ static struct recording *new_recording(void)
     memset(recording, 0, offsetof(struct recording, samples.samples));
     recording->live.fd = -1;
     recording->packed.fd = -1;
-    recording->reporter.answer_fd = -1;
-    recording->reporter.follower = &recording->reporter.own_follower;
+    recording->service.answer_fd = -1;
+    recording->service.follower = &recording->service.own_follower;
     recording->pack = pack_new();
     if (!recording->pack) {
         free(recording);
@@ -62,7 +62,7 @@ void recording_free(struct recording *recording)
 {
     if (!recording)
         return;
-    report_service_done(&recording->reporter);
+    report_service_done(&recording->service);
     packing_free(recording->packing);
     rotated_log_done(&recording->ring);
     pack_free(recording->pack);
@@ -78,16 +78,16 @@ static int prepare_packing(struct recording *recording, const struct recording_s
         packing_new(&recording->live, &recording->packed, recording->pack, settings->zstd_level);
     if (!recording->packing)
         return error_set(err, ERROR_NOMEM, "not enough memory");
-    recording->packing->family = settings->family;
+    recording->packing->process_tree = settings->process_tree;
     recording->programs = settings->programs;
     if (recording->is_aggregate) {
         rotated_log_init(&recording->ring, recording->packed.path, &settings->run_follower->ring);
         recording->packing->ring = &recording->ring;
-        recording->reporter.follower = settings->run_follower;
+        recording->service.follower = settings->run_follower;
         recording->packing->settings.zstd_level = 0; /* the file is temporary */
     }
     uint64_t elide_ns = recording->is_aggregate ? ELIDE_ANY_AGE : settings->elide_ns;
-    if (elide_ns && !packing_start_culling(recording->packing, elide_ns))
+    if (elide_ns && !packing_start_eliding(recording->packing, elide_ns))
         return error_set(err, ERROR_NOMEM, "not enough memory");
     if (elide_ns)
         packing_expect_readers(recording->packing);
@@ -187,21 +187,21 @@ static int create_files(struct recording *recording, const char *path, bool forc
 }
 
 /* The PID in logs: for a process in another PID namespace, its PID there. */
-static pid_t family_pid(const struct recording *recording)
+static pid_t process_tree_pid(const struct recording *recording)
 {
     return recording->pid ? recording->pid : (pid_t)recording->live.seen.pid;
 }
 
 static void note_begin(const struct recording *recording)
 {
-    struct process_tree *family = recording->packing->family;
+    struct process_tree *process_tree = recording->packing->process_tree;
     const struct log_file *header = &recording->live.seen;
 
-    if (!family)
+    if (!process_tree)
         return;
-    process_tree_note_log(family, family_pid(recording), recording->pid != 0);
+    process_tree_note_log(process_tree, process_tree_pid(recording), recording->pid != 0);
     if (recording->pid == 0 && header->image == 0)
-        process_tree_note_renamed(family, (pid_t)header->parent_pid);
+        process_tree_note_renamed(process_tree, (pid_t)header->parent_pid);
 }
 
 int recording_create(const char *path, pid_t pid, const struct recording_settings *settings,
@@ -280,12 +280,12 @@ void recording_hold_until(struct recording *recording, uint64_t monotonic_ns)
 
 bool recording_is_awaited(const struct recording *recording)
 {
-    return report_service_is_awaited(&recording->reporter);
+    return report_service_is_awaited(&recording->service);
 }
 
 static uint64_t flush_every_ns(const struct recording *recording)
 {
-    return follower_process_end(recording->reporter.follower) < 0 && !recording->has_own_follower
+    return follower_process_end(recording->service.follower) < 0 && !recording->has_own_follower
                    && !recording->is_aggregate
                ? samples_every_ns
                : samples_every_ns_for_follower;
@@ -350,7 +350,7 @@ static void take_samples(struct recording *recording, uint64_t now_ns)
  * checkpoint. */
 static void keep_up(struct recording *recording, uint64_t now_ns)
 {
-    struct follower_process *follower = recording->reporter.follower;
+    struct follower_process *follower = recording->service.follower;
 
     if (!recording->is_aggregate || !recording->programs)
         return;
@@ -361,7 +361,7 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
                    struct error *err)
 {
     bool is_asked = recording->programs
-                    && report_service_is_asked(&recording->reporter, &recording->live, now_ns);
+                    && report_service_is_asked(&recording->service, &recording->live, now_ns);
     int code = recording->ring.is_full ? write_due_samples(recording, now_ns, err) : 0;
 
     if (code == 0)
@@ -388,7 +388,7 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
         code = write_due_samples(recording, now_ns, err);
     keep_up(recording, now_ns);
     recording_step_commands(recording);
-    report_service_step(&recording->reporter, &recording->live, recording->packed.path,
+    report_service_step(&recording->service, &recording->live, recording->packed.path,
                         recording->programs);
     return code;
 }
@@ -443,7 +443,7 @@ static void complete_clock(struct log_file *file)
     uint64_t ticks;
     uint64_t ns;
 
-    if (file->clock != LOG_CLOCK_TSC || !both_clocks_read(file, &ticks, &ns))
+    if (file->clock != LOG_CLOCK_TSC || !clock_pair_read(file, &ticks, &ns))
         return;
     file->last_ticks = ticks;
     file->last_monotonic_ns = ns;
@@ -501,8 +501,8 @@ int recording_finish(struct recording *recording, const struct recording_end *en
     struct log_file file;
     int code;
 
-    report_service_done(&recording->reporter); /* no process waits for an answer any more */
-    recording->packed.max_bytes = 0;           /* the rest is small and completes the file */
+    report_service_done(&recording->service); /* no process waits for an answer any more */
+    recording->packed.max_bytes = 0;          /* the rest is small and completes the file */
     recording->ring.is_ending = true;
     code = write_samples(recording, err);
     live_log_read_header(&recording->live);
@@ -513,9 +513,9 @@ int recording_finish(struct recording *recording, const struct recording_end *en
     if (code == 0)
         code = packing_finish(recording->packing, &file, err);
     take_totals(recording, &file, ret_totals);
-    if (recording->packing->family) {
-        process_tree_note_started(recording->packing->family, ret_totals->n_started);
-        process_tree_note_end(recording->packing->family, family_pid(recording),
+    if (recording->packing->process_tree) {
+        process_tree_note_started(recording->packing->process_tree, ret_totals->n_started);
+        process_tree_note_end(recording->packing->process_tree, process_tree_pid(recording),
                               ret_totals->end_kind, file.start_monotonic_ns, ret_totals->n_dropped);
     }
     if (code == 0 && is_used_up(&recording->live)) {

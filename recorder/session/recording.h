@@ -33,7 +33,7 @@ struct recording_settings {
     int zstd_level;                        /* 0: no compression */
     uint64_t elide_ns;                     /* blocks freed within this time are elided; 0: none */
     uint64_t sample_ms;                    /* 0: no samples */
-    struct process_tree *family;           /* is informed of all logs; NULL: none */
+    struct process_tree *process_tree;     /* is informed of all logs; NULL: none */
     struct follower_process *run_follower; /* of a bounded run (rotated_log.h); NULL: not bounded */
     uint64_t max_packed_bytes;             /* on the disk while the process runs; 0: any */
     bool rotates;                          /* the log, into files that mtrace-send removes */
@@ -71,12 +71,12 @@ struct recording {
     struct rotated_log ring;   /* all zero: none */
     uint64_t samples_due_ns;   /* next to be taken */
     uint64_t samples_flush_ns; /* next to be written */
-    struct report_service reporter;
+    struct report_service service;
     struct collector_commands commands;
     const struct report_service_programs *programs;
     pid_t pid;             /* 0: in another PID namespace, where its number means nothing here */
     bool has_own_follower; /* a follower that the program does not query reads the log */
-    bool is_aggregate;     /* of a bounded run, whose follower reporter uses */
+    bool is_aggregate;     /* of a bounded run, whose follower service uses */
     bool rotates;          /* --no-local */
     bool is_adopted;       /* the process created the log: a fork child or an exec successor */
     struct memory_sampler samples; /* last, so that a short program leaves its pages untouched */

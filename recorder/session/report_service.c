@@ -6,7 +6,7 @@
 #include "lib/logfile/left_out.h"
 #include "lib/process/child_process.h"
 #include "lib/process/cut_request.h"
-#include "recorder/session/question_words.h"
+#include "recorder/session/request_words.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -129,7 +129,8 @@ static void explain_no_room(const struct answering *answering)
 {
     (void)dprintf(
         answering->complaints,
-        "a report needs room for its database in '%s': make some, or set TMPDIR for mtrace-record\n",
+        "not enough room for the database of a report in '%s': free some, or set TMPDIR for "
+        "mtrace-record\n",
         report_folder_base());
 }
 
@@ -152,7 +153,7 @@ static bool import(struct answering *answering, enum cut_extent extent, bool has
     else
         (void)snprintf(until, sizeof(until), "--until=%" PRIu64 "ns", job->until_ns);
     words[n++] = until;
-    if (!job->is_of_family)
+    if (!job->is_of_process_tree)
         words[n++] = "--only";
     if (extent < CUT_ROWS)
         words[n++] = "--slim";
@@ -175,7 +176,7 @@ static void begin_cut(struct answering *answering)
     struct cut_request request = {.asked_ns = answering->asked_ns,
                                   .until_ns = job->until_marker ? 0 : job->until_ns,
                                   .marker_ticks = job->marker_ticks,
-                                  .run_id = job->is_of_family ? 0 : job->run_id};
+                                  .run_id = job->is_of_process_tree ? 0 : job->run_id};
 
     if (answering->follower_end < 0 || answering->cut_end >= 0)
         return;
@@ -241,8 +242,8 @@ static enum cut_extent extent_for(enum left_out_needs needs)
 
 /* A request as words; --no-symbols is an option of the import. */
 struct request {
-    struct question_words split;
-    const char *words[QUESTION_WORDS_MOST
+    struct request_words split;
+    const char *words[REQUEST_WORDS_MAX
                       + 5]; /* of mtrace-query --await; from the second on, of mtrace-query */
     bool has_symbols;
     pid_t pid; /* waits for the database at `end`; 0: none */
@@ -250,48 +251,47 @@ struct request {
 };
 
 /* NULL, or an error text. */
-static const char *parse(struct request *question, const struct answering *answering,
+static const char *parse(struct request *request, const struct answering *answering,
                          const char *text)
 {
-    const char *wrong = question_words_split(&question->split, text);
+    const char *wrong = request_words_split(&request->split, text);
     size_t n = 0;
 
-    question->has_symbols = true;
-    question->pid = 0;
-    if (wrong || question->split.n == 0)
+    request->has_symbols = true;
+    request->pid = 0;
+    if (wrong || request->split.n == 0)
         return wrong ? wrong : "it is empty";
-    question->words[n++] = answering->job->programs->query;
-    question->words[n++] = "--await";
-    question->words[n++] = "--about";
-    question->words[n++] = answering->database;
-    for (size_t i = 0; i < question->split.n; i++) {
-        if (strcmp(question->split.words[i], "--no-symbols") == 0)
-            question->has_symbols = false;
+    request->words[n++] = answering->job->programs->query;
+    request->words[n++] = "--await";
+    request->words[n++] = "--about";
+    request->words[n++] = answering->database;
+    for (size_t i = 0; i < request->split.n; i++) {
+        if (strcmp(request->split.words[i], "--no-symbols") == 0)
+            request->has_symbols = false;
         else
-            question->words[n++] = question->split.words[i];
+            request->words[n++] = request->split.words[i];
     }
-    question->words[n] = NULL;
+    request->words[n] = NULL;
     return NULL;
 }
 
 /* Lets the waiting process continue, with or without a database. */
-static int let_answer(const struct answering *answering, struct request *question,
-                      bool has_database)
+static int let_answer(const struct answering *answering, struct request *request, bool has_database)
 {
     const char *program = answering->job->programs->query;
-    pid_t pid = question->pid;
+    pid_t pid = request->pid;
 
     if (has_database)
-        (void)send(question->end, "", 1, MSG_NOSIGNAL);
-    close(question->end);
-    question->pid = 0;
+        (void)send(request->end, "", 1, MSG_NOSIGNAL);
+    close(request->end);
+    request->pid = 0;
     return wait_for(answering, program, pid);
 }
 
 /* Rejects an invalid request before a database is made. Returns an errno value if it was not
  * started. Else the process waits for its database, or has ended with *ret_status after an error or
  * for --help. */
-static int ask_needs(struct answering *answering, struct request *question,
+static int ask_needs(struct answering *answering, struct request *request,
                      enum left_out_needs *ret_needs, int *ret_status)
 {
     unsigned char needs;
@@ -302,28 +302,28 @@ static int ask_needs(struct answering *answering, struct request *question,
         (void)dprintf(answering->complaints, "no socket: %s\n", strerror(code));
         return code;
     }
-    question->pid = start(answering, question->words, ends[1], answering->job->fd);
-    question->words[1] = question->words[0];
-    question->end = ends[0];
+    request->pid = start(answering, request->words, ends[1], answering->job->fd);
+    request->words[1] = request->words[0];
+    request->end = ends[0];
     close(ends[1]);
     if (!answering->is_made)
         begin_cut(answering);
-    while (!child_time_limit_await(question->pid, question->end) && errno == EINTR)
+    while (!child_time_limit_await(request->pid, request->end) && errno == EINTR)
         continue;
-    if (recv(question->end, &needs, 1, 0) == 1) {
+    if (recv(request->end, &needs, 1, 0) == 1) {
         *ret_needs = (enum left_out_needs)needs;
         return 0;
     }
     cancel_cut(answering);
-    *ret_status = let_answer(answering, question, false);
+    *ret_status = let_answer(answering, request, false);
     return 0;
 }
 
 /* The first time the waiting process answers. */
-static int ask(const struct answering *answering, struct request *question)
+static int ask(const struct answering *answering, struct request *request)
 {
-    return question->pid ? let_answer(answering, question, true)
-                         : run(answering, question->words + 1, answering->job->fd);
+    return request->pid ? let_answer(answering, request, true)
+                        : run(answering, request->words + 1, answering->job->fd);
 }
 
 /* The next detail level; a failed query does not say which tables it lacked. */
@@ -333,7 +333,7 @@ static enum cut_extent next_extent(enum cut_extent extent)
 }
 
 /* Most requests need few tables; SQL reports what it needs only when it has a database. */
-static int try_databases(struct answering *answering, struct request *question,
+static int try_databases(struct answering *answering, struct request *request,
                          enum cut_extent extent, int *ret_status)
 {
     int fd = answering->job->fd;
@@ -342,11 +342,11 @@ static int try_databases(struct answering *answering, struct request *question,
     for (;;) {
         if (!empty(fd, start) || !empty(answering->complaints, 0))
             return EIO;
-        if (!make_database(answering, extent, question->has_symbols))
+        if (!make_database(answering, extent, request->has_symbols))
             return answering->failure;
         if (!empty(answering->complaints, 0))
             return EIO;
-        *ret_status = ask(answering, question);
+        *ret_status = ask(answering, request);
         if (*ret_status == LEFT_OUT_ROWS_EXIT && extent < CUT_ROWS)
             extent = CUT_ROWS;
         else if (*ret_status == LEFT_OUT_EXIT && extent < CUT_SLIM)
@@ -356,18 +356,18 @@ static int try_databases(struct answering *answering, struct request *question,
     }
 }
 
-static int answer_parsed(struct answering *answering, struct request *question)
+static int answer_parsed(struct answering *answering, struct request *request)
 {
     int fd = answering->job->fd;
     off_t start = lseek(fd, 0, SEEK_CUR);
     enum left_out_needs needs = LEFT_OUT_NEEDS_ROWS;
     int status = EXIT_NOT_RUN;
-    int code = ask_needs(answering, question, &needs, &status);
+    int code = ask_needs(answering, request, &needs, &status);
 
-    if (code == 0 && question->pid)
-        code = try_databases(answering, question, extent_for(needs), &status);
-    if (question->pid)
-        (void)let_answer(answering, question, false);
+    if (code == 0 && request->pid)
+        code = try_databases(answering, request, extent_for(needs), &status);
+    if (request->pid)
+        (void)let_answer(answering, request, false);
     if (code == 0 && (status == 0 || status == EXIT_RULE_HOLDS))
         return status == 0 ? 0 : ERANGE;
     if (!empty(fd, start))
@@ -392,16 +392,16 @@ static void copy_complaints(const struct answering *answering)
 
 static int answer(struct answering *answering, const char *text)
 {
-    struct request question;
-    const char *wrong = parse(&question, answering, text);
+    struct request request;
+    const char *wrong = parse(&request, answering, text);
     int code;
 
     if (wrong) {
         (void)dprintf(answering->job->fd, "not understood, %s%s%s\n", wrong,
-                      question.split.n ? ": " : "", question.split.n ? text : "");
+                      request.split.n ? ": " : "", request.split.n ? text : "");
         return EINVAL;
     }
-    code = answer_parsed(answering, &question);
+    code = answer_parsed(answering, &request);
     if (code && code != ERANGE)
         copy_complaints(answering);
     return code;
@@ -457,8 +457,8 @@ int report_service_start(const struct report_service_job *job, struct follower_p
     code = report_folder_name(&work->folder);
     if (code)
         return code;
-    follower_process_start(follower, job->programs->import, job->log_path, job->is_of_family);
-    pid = child_process_start(&work->helper);
+    follower_process_start(follower, job->programs->import, job->log_path, job->is_of_process_tree);
+    pid = child_process_start(&work->child);
     if (pid == 0)
         _exit(answer_in_folder(job, &work->folder, follower));
     if (pid > 0)
@@ -471,88 +471,87 @@ int report_service_start(const struct report_service_job *job, struct follower_p
 void report_service_end(struct report_service_work *work)
 {
     report_folder_remove(&work->folder);
-    work->helper = (struct child_process){.pid = 0};
+    work->child = (struct child_process){.pid = 0};
 }
 
 void report_service_stop(struct report_service_work *work)
 {
-    child_process_end_now(&work->helper);
+    child_process_end_now(&work->child);
     report_service_end(work);
 }
 
 /* ---- requests of the program ----------------------------------------------------------------- */
 
-bool report_service_take(struct report_service *reporter, int fd)
+bool report_service_take(struct report_service *service, int fd)
 {
-    if (reporter->n_clients == REPORT_SERVICE_CLIENTS)
+    if (service->n_clients == REPORT_SERVICE_CLIENTS)
         return false;
-    reporter->clients[reporter->n_clients++] = fd;
+    service->clients[service->n_clients++] = fd;
     return true;
 }
 
 /* Also if the client is gone: it has no answer then. */
-static void next_client(struct report_service *reporter, const struct live_log *live)
+static void next_client(struct report_service *service, const struct live_log *live)
 {
-    close(reporter->clients[0]);
-    reporter->n_clients--;
-    memmove(reporter->clients, reporter->clients + 1,
-            reporter->n_clients * sizeof(reporter->clients[0]));
-    reporter->has_turn = reporter->is_posted = false;
-    atomic_store_explicit(&live_log_question(live)->is_asked, 0, memory_order_relaxed);
+    close(service->clients[0]);
+    service->n_clients--;
+    memmove(service->clients, service->clients + 1,
+            service->n_clients * sizeof(service->clients[0]));
+    service->has_turn = service->is_posted = false;
+    atomic_store_explicit(&live_log_request(live)->is_asked, 0, memory_order_relaxed);
 }
 
 /* is_asked is set before the program writes its marker (PG-6). */
-static void give_turn(struct report_service *reporter, const struct live_log *live, uint64_t now_ns)
+static void give_turn(struct report_service *service, const struct live_log *live, uint64_t now_ns)
 {
-    atomic_store_explicit(&live_log_question(live)->is_asked, 1, memory_order_seq_cst);
-    reporter->has_turn = true;
-    reporter->turn_ns = now_ns;
-    if (send(reporter->clients[0], "go", 2, MSG_DONTWAIT | MSG_NOSIGNAL) != 2)
-        next_client(reporter, live);
+    atomic_store_explicit(&live_log_request(live)->is_asked, 1, memory_order_seq_cst);
+    service->has_turn = true;
+    service->turn_ns = now_ns;
+    if (send(service->clients[0], "go", 2, MSG_DONTWAIT | MSG_NOSIGNAL) != 2)
+        next_client(service, live);
 }
 
 /* "TICKS NUMBER WORDS". False: something else. */
-static bool parse_post(struct report_service *reporter)
+static bool parse_post(struct report_service *service)
 {
-    char *at = reporter->text;
+    char *at = service->text;
 
     errno = 0;
-    reporter->marker_ticks = strtoull(at, &at, 10);
-    reporter->number = (uint32_t)strtoul(at, &at, 10);
-    reporter->words = at + 1;
-    return *at == ' ' && errno == 0 && strlen(reporter->words) < LOG_QUESTION_BYTES;
+    service->marker_ticks = strtoull(at, &at, 10);
+    service->number = (uint32_t)strtoul(at, &at, 10);
+    service->words = at + 1;
+    return *at == ' ' && errno == 0 && strlen(service->words) < LOG_REQUEST_BYTES;
 }
 
-static void receive(struct report_service *reporter, const struct live_log *live, uint64_t now_ns)
+static void receive(struct report_service *service, const struct live_log *live, uint64_t now_ns)
 {
-    ssize_t n =
-        recv(reporter->clients[0], reporter->text, sizeof(reporter->text) - 1, MSG_DONTWAIT);
+    ssize_t n = recv(service->clients[0], service->text, sizeof(service->text) - 1, MSG_DONTWAIT);
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-        if (now_ns - reporter->turn_ns > SILENCE_NS)
-            next_client(reporter, live);
+        if (now_ns - service->turn_ns > SILENCE_NS)
+            next_client(service, live);
         return;
     }
-    reporter->text[n > 0 ? n : 0] = '\0';
-    reporter->is_posted = n > 0 && parse_post(reporter);
-    if (!reporter->is_posted)
-        next_client(reporter, live);
+    service->text[n > 0 ? n : 0] = '\0';
+    service->is_posted = n > 0 && parse_post(service);
+    if (!service->is_posted)
+        next_client(service, live);
 }
 
-bool report_service_is_asked(struct report_service *reporter, const struct live_log *live,
+bool report_service_is_asked(struct report_service *service, const struct live_log *live,
                              uint64_t now_ns)
 {
-    if (reporter->n_clients == 0 || reporter->work.helper.pid > 0)
+    if (service->n_clients == 0 || service->work.child.pid > 0)
         return false;
-    if (!reporter->has_turn)
-        give_turn(reporter, live, now_ns);
-    else if (!reporter->is_posted)
-        receive(reporter, live, now_ns);
-    return reporter->is_posted;
+    if (!service->has_turn)
+        give_turn(service, live, now_ns);
+    else if (!service->is_posted)
+        receive(service, live, now_ns);
+    return service->is_posted;
 }
 
 /* A client that is gone loses its answer. */
-static void answer_client(const struct report_service *reporter, int status)
+static void answer_client(const struct report_service *service, int status)
 {
     char text[16];
     struct iovec part = {text, (size_t)snprintf(text, sizeof(text), "%d", status)};
@@ -565,101 +564,101 @@ static void answer_client(const struct report_service *reporter, int status)
                             .cmsg_type = SCM_RIGHTS}};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 
-    if (reporter->answer_fd >= 0 && lseek(reporter->answer_fd, 0, SEEK_SET) == 0) {
-        memcpy(CMSG_DATA(&control.header), &reporter->answer_fd, sizeof(int));
+    if (service->answer_fd >= 0 && lseek(service->answer_fd, 0, SEEK_SET) == 0) {
+        memcpy(CMSG_DATA(&control.header), &service->answer_fd, sizeof(int));
         message.msg_control = &control;
         message.msg_controllen = sizeof(control);
     }
-    (void)!sendmsg(reporter->clients[0], &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    (void)!sendmsg(service->clients[0], &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static void finish(struct report_service *reporter, const struct live_log *live, int status)
+static void finish(struct report_service *service, const struct live_log *live, int status)
 {
-    answer_client(reporter, status);
-    if (reporter->answer_fd >= 0)
-        close(reporter->answer_fd);
-    reporter->answer_fd = -1;
-    next_client(reporter, live);
+    answer_client(service, status);
+    if (service->answer_fd >= 0)
+        close(service->answer_fd);
+    service->answer_fd = -1;
+    next_client(service, live);
 }
 
-static void begin(struct report_service *reporter, const struct live_log *live,
-                  const char *log_path, const struct report_service_programs *programs)
+static void begin(struct report_service *service, const struct live_log *live, const char *log_path,
+                  const struct report_service_programs *programs)
 {
     char marker[64];
-    const char *const questions[] = {reporter->words, NULL};
+    const char *const questions[] = {service->words, NULL};
     struct report_service_job job = {.programs = programs,
                                      .log_path = log_path,
                                      .until_marker = marker,
-                                     .marker_ticks = reporter->marker_ticks,
+                                     .marker_ticks = service->marker_ticks,
                                      .run_id = live->seen.run_id,
                                      .questions = questions};
     int code;
 
-    (void)snprintf(marker, sizeof(marker), LOG_QUESTION_MARKER "%u", reporter->number);
-    reporter->answer_fd = job.fd = memfd_create("mtrace answer", MFD_CLOEXEC);
-    reporter->has_ended = false;
-    code = job.fd < 0 ? errno : report_service_start(&job, reporter->follower, &reporter->work);
+    (void)snprintf(marker, sizeof(marker), LOG_REQUEST_MARKER "%u", service->number);
+    service->answer_fd = job.fd = memfd_create("mtrace answer", MFD_CLOEXEC);
+    service->has_ended = false;
+    code = job.fd < 0 ? errno : report_service_start(&job, service->follower, &service->work);
     if (code)
-        finish(reporter, live, code);
+        finish(service, live, code);
 }
 
-static void look_for_end(struct report_service *reporter, const struct live_log *live)
+static void look_for_end(struct report_service *service, const struct live_log *live)
 {
-    int status = reporter->wait_status;
+    int status = service->wait_status;
 
-    if (!reporter->has_ended && !child_process_has_ended(&reporter->work.helper, &status)) {
-        child_process_watch(&reporter->work.helper);
-        child_process_watch(&reporter->follower->helper);
+    if (!service->has_ended && !child_process_has_ended(&service->work.child, &status)) {
+        child_process_watch(&service->work.child);
+        child_process_watch(&service->follower->child);
         return;
     }
-    report_service_end(&reporter->work);
-    finish(reporter, live, status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : EIO);
+    report_service_end(&service->work);
+    finish(service, live, status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : EIO);
 }
 
-bool report_service_is_awaited(const struct report_service *reporter)
+bool report_service_is_awaited(const struct report_service *service)
 {
-    return reporter->n_clients > 0 && reporter->work.helper.pid <= 0;
+    return service->n_clients > 0 && service->work.child.pid <= 0;
 }
 
-void report_service_step(struct report_service *reporter, const struct live_log *live,
+void report_service_step(struct report_service *service, const struct live_log *live,
                          const char *log_path, const struct report_service_programs *programs)
 {
-    atomic_fetch_add_explicit(&live_log_question(live)->heartbeat, 1, memory_order_relaxed);
-    if (reporter->work.helper.pid > 0)
-        look_for_end(reporter, live);
-    else if (reporter->is_posted)
-        begin(reporter, live, log_path, programs);
+    atomic_fetch_add_explicit(&live_log_request(live)->heartbeat, 1, memory_order_relaxed);
+    if (service->work.child.pid > 0)
+        look_for_end(service, live);
+    else if (service->is_posted)
+        begin(service, live, log_path, programs);
 }
 
-void report_service_note_end(struct report_service *reporter, pid_t pid, int wait_status)
+void report_service_note_end(struct report_service *service, pid_t pid, int wait_status)
 {
-    follower_process_note_end(reporter->follower, pid);
-    if (reporter->work.helper.pid != pid || pid <= 0)
+    follower_process_note_end(service->follower, pid);
+    if (service->work.child.pid != pid || pid <= 0)
         return;
-    reporter->has_ended = true;
-    reporter->wait_status = wait_status;
+    service->has_ended = true;
+    service->wait_status = wait_status;
 }
 
-bool report_service_try_done(struct report_service *reporter)
+bool report_service_try_done(struct report_service *service)
 {
-    bool is_answerer_gone = reporter->has_ended || child_process_end(&reporter->work.helper);
-    bool is_follower_gone = follower_process_try_done(&reporter->own_follower);
+    bool has_answerer_exited = service->has_ended || child_process_end(&service->work.child);
+    bool has_follower_exited = follower_process_try_done(&service->own_follower);
 
-    if (!is_answerer_gone || !is_follower_gone)
+    if (!has_answerer_exited || !has_follower_exited)
         return false;
-    report_service_end(&reporter->work);
-    if (reporter->answer_fd >= 0)
-        close(reporter->answer_fd);
-    reporter->answer_fd = -1;
-    while (reporter->n_clients > 0)
-        close(reporter->clients[--reporter->n_clients]);
+    report_service_end(&service->work);
+    if (service->answer_fd >= 0)
+        close(service->answer_fd);
+    service->answer_fd = -1;
+    while (service->n_clients > 0)
+        close(service->clients[--service->n_clients]);
     return true;
 }
 
-void report_service_done(struct report_service *reporter)
+void report_service_done(struct report_service *service)
 {
     const struct timespec pause = {.tv_nsec = END_PAUSE_NS};
 
-    while (!report_service_try_done(reporter))
+    while (!report_service_try_done(service))
         nanosleep(&pause, NULL);
 }

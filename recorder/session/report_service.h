@@ -8,7 +8,7 @@
  * incrementally since the first request (follower_process.h), or from an import of the whole log.
  * Live reports therefore use the same code as reports after the end, the program does no extra
  * work, and packing continues. The program requests reports over the control socket
- * (control_server.h, struct log_question). A marker that it has written into the log defines the
+ * (control_server.h, struct log_request). A marker that it has written into the log defines the
  * time of the report. It gets the descriptor of a file with the answer.
  *
  * Invariants
@@ -49,14 +49,14 @@ struct report_service_job {
     uint64_t until_ns;
     uint64_t marker_ticks;        /* of cut_request.h */
     uint64_t run_id;              /* of the log; the follower of a run has other logs, too */
-    bool is_of_family;            /* report on all processes of the run */
+    bool is_of_process_tree;      /* report on all processes of the run */
     const char *const *questions; /* words of mtrace-query without the database; ends with NULL */
     int fd;                       /* a file that receives the answers */
 };
 
 /* The child process that answers, and its folder. All zero: none. */
 struct report_service_work {
-    struct child_process helper;
+    struct child_process child;
     struct report_folder folder;
 };
 
@@ -86,7 +86,7 @@ struct report_service {
     bool has_turn;    /* the first one has got its "go", */
     bool is_posted;   /* and has posted its request, which is in `text` */
     uint64_t turn_ns; /* when it got it */
-    char text[LOG_QUESTION_PREFIX_BYTES + LOG_QUESTION_BYTES + 1];
+    char text[LOG_REQUEST_PREFIX_BYTES + LOG_REQUEST_BYTES + 1];
     const char *words; /* in `text` */
     uint64_t marker_ticks;
     uint32_t number; /* of its marker */
@@ -96,27 +96,27 @@ struct report_service {
 };
 
 /* Takes over the connection of a program that requests a report. False: too many wait. */
-bool report_service_take(struct report_service *reporter, int fd);
+bool report_service_take(struct report_service *service, int fd);
 
 /* Gives the next connection its turn, or receives its request. True: it has posted a request that
  * the next step will begin to answer. */
-bool report_service_is_asked(struct report_service *reporter, const struct live_log *live,
+bool report_service_is_asked(struct report_service *service, const struct live_log *live,
                              uint64_t now_ns);
 
 /* A connection waits for its turn or is about to post: call report_service_is_asked soon. */
-bool report_service_is_awaited(const struct report_service *reporter);
+bool report_service_is_awaited(const struct report_service *service);
 
 /* Handles a posted request or a finished answer; cheap if there is neither. */
-void report_service_step(struct report_service *reporter, const struct live_log *live,
+void report_service_step(struct report_service *service, const struct live_log *live,
                          const char *log_path, const struct report_service_programs *programs);
 
 /* The caller reaped this process, which may be the one that answers. */
-void report_service_note_end(struct report_service *reporter, pid_t pid, int wait_status);
+void report_service_note_end(struct report_service *service, pid_t pid, int wait_status);
 
 /* Ends the current answer; no more follow. Call again until it returns true. */
-bool report_service_try_done(struct report_service *reporter);
+bool report_service_try_done(struct report_service *service);
 
 /* Blocking variant of report_service_try_done. */
-void report_service_done(struct report_service *reporter);
+void report_service_done(struct report_service *service);
 
 #endif

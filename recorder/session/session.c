@@ -148,7 +148,7 @@ static void ask_to_leave(struct session *session, int number)
     session->site.must_leave = !session->is_trying;
     session->is_trying = false;
     if (!session->site.must_leave)
-        exit_summary_warn("process %d is recorded on", (int)session->program.pid);
+        exit_summary_warn("process %d is still recorded", (int)session->program.pid);
 }
 
 /* Sleeps up to ns; true if the program has ended. */
@@ -307,8 +307,8 @@ static void leave_executed(const struct session *session)
 {
     exit_summary_print(
         session->options->quiet,
-        "process %d executes another program by now, which keeps the collector and records "
-        "no more",
+        "process %d has executed another program, which keeps the collector and records nothing "
+        "more",
         (int)session->program.pid);
 }
 
@@ -329,7 +329,8 @@ static bool leave(struct session *session)
     if (!is_busy)
         exit_summary_warn("%s", err.text);
     else if (!session->is_trying)
-        exit_summary_warn("%s; still trying and recording, another ^C ends the trying", err.text);
+        exit_summary_warn("%s; still recording, and trying to detach; another ^C cancels that",
+                          err.text);
     session->is_trying = is_busy;
     return false;
 }
@@ -342,7 +343,7 @@ static bool is_left_by_other(const struct session *session)
         session->attachment.pid && !session->has_totals && recording_is_left(session->recording);
 
     if (is_left)
-        exit_summary_print(session->options->quiet, "process %d was left by another mtrace-record",
+        exit_summary_print(session->options->quiet, "another mtrace-record detached process %d",
                            (int)session->program.pid);
     return is_left;
 }
@@ -369,11 +370,11 @@ static void run(struct session *session)
 
 static bool is_helper(const struct session *session, pid_t pid)
 {
-    return pid == session->sender.helper.pid || pid == session->follower.helper.pid;
+    return pid == session->sender.child.pid || pid == session->follower.child.pid;
 }
 
-/* We have running children other than helper processes; false if the kernel does not report
- * them. */
+/* A child other than the sender and the follower runs; false if the kernel does not report
+ * children. */
 static bool has_other_children(const struct session *session)
 {
     FILE *file = fopen("/proc/thread-self/children", "re");
@@ -400,8 +401,8 @@ static bool has_orphans(struct session *session)
         sender_process_note_end(&session->sender, pid);
         follower_process_note_end(&session->follower, pid);
     }
-    bool has_helper = session->sender.helper.pid > 0 || session->follower.helper.pid > 0;
-    return pid == 0 && (!has_helper || has_other_children(session));
+    bool has_child = session->sender.child.pid > 0 || session->follower.child.pid > 0;
+    return pid == 0 && (!has_child || has_other_children(session));
 }
 
 /* Waits for logs of processes that outlive their parent and may be about to create one. */
@@ -413,7 +414,8 @@ static uint32_t wait_for_new_processes(struct session *session)
 
     do {
         n_running = children_settle(session->children, monotonic_now_ns());
-        if (!session->options->follows_children || !process_tree_is_expecting(session->family))
+        if (!session->options->follows_children
+            || !process_tree_is_expecting(session->process_tree))
             break;
         nanosleep(&pause, NULL);
     } while (monotonic_now_ns() < until_ns);
@@ -485,7 +487,7 @@ static void settle_children(struct session *session)
 
     if (is_waiting)
         exit_summary_print(session->options->quiet,
-                           "waiting for processes that go on; ^C leaves them");
+                           "waiting for processes that still run; ^C ends the recording of them");
     while (is_waiting) {
         const struct timespec pause = {.tv_nsec = MAX_SLEEP_NS};
         bool is_left = is_request_to_end(sigtimedwait(&session->signals, &info, &pause));
@@ -542,15 +544,14 @@ static void answer_last(struct session *session)
 static void report_who_was_killed(const struct session *session)
 {
     if (session->follower.was_killed || session->reports.own_follower.was_killed
-        || (session->recording && session->recording->reporter.own_follower.was_killed))
+        || (session->recording && session->recording->service.own_follower.was_killed))
         exit_summary_warn(
-            "the importer beside the recording was killed, as it did not end within %d s; "
-            "nothing is lost by that",
+            "the follower (mtrace-import) did not end within %d s and was killed; no event is lost",
             (int)(CHILD_PROCESS_TIME_LIMIT_NS / 1000000000));
 }
 
 /* The sender may have removed a file that was sent. */
-static bool is_gone(const struct session *session)
+static bool is_log_deleted(const struct session *session)
 {
     return !session->options->gives_back && access(session->path, F_OK) != 0
            && (errno == ENOENT || errno == ENOTDIR);
@@ -561,10 +562,10 @@ static void finish(struct session *session)
     struct exit_summary exit_summary = {
         .name = session->name,
         .program = session->program.path,
-        .is_culling = session->options->elide_ms > 0 || session->options->is_aggregate,
+        .is_eliding = session->options->elide_ms > 0 || session->options->is_aggregate,
         .is_bounded = session->options->is_aggregate,
         .follows_children = session->options->follows_children,
-        .family = session->family,
+        .process_tree = session->process_tree,
         .starts_by_itself =
             session->options->windows.start_after_ns || session->options->windows.start_rss_bytes,
         .is_quiet = session->options->quiet,
@@ -608,10 +609,10 @@ static void finish(struct session *session)
         exit_summary_explain(&exit_summary);
         return;
     }
-    exit_summary.is_gone = is_gone(session);
+    exit_summary.is_log_deleted = is_log_deleted(session);
     exit_summary_sum_up(&exit_summary);
     finish_sending(session, code == 0);
-    if (session->options->has_report && !exit_summary.is_gone)
+    if (session->options->has_report && !exit_summary.is_log_deleted)
         exit_summary_report(session->path);
 }
 
@@ -643,7 +644,7 @@ int session_run(const struct options *options, int *ret_status, struct error *er
     }
     recording_free(session.recording);
     children_free(session.children);
-    process_tree_free(session.family);
+    process_tree_free(session.process_tree);
     program_done(&session.program);
     attachment_done(&session.attachment);
     patch_plan_done(&session.allocator.plan);

@@ -25,7 +25,7 @@ struct session {
     struct program_state state;
     struct recording *recording;
     struct children *children;
-    struct process_tree *family;
+    struct process_tree *process_tree;
     char *name; /* as the user wrote it */
     char *path; /* absolute */
     sigset_t signals;

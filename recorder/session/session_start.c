@@ -42,7 +42,7 @@ static void get_settings(struct session *session, struct recording_settings *ret
         .rotates = session->options->gives_back,
         .programs = &session->programs,
         .run_follower = session->options->is_aggregate ? &session->follower : NULL,
-        .family = session->family,
+        .process_tree = session->process_tree,
     };
 }
 
@@ -94,8 +94,8 @@ static void emit_of_weakness(const struct session *session)
     if (!live->weakness)
         return;
     exit_summary_warn(
-        "the live log is '%s': beside '%s' %s; what is not packed yet is lost if the machine "
-        "goes down",
+        "the live log is '%s': beside '%s' %s; events that are not packed yet are lost if the "
+        "machine crashes",
         live->path, session->name, live->weakness);
     if (session->options->follows_children && !live->link_path)
         exit_summary_warn("children will not be recorded: beside '%s' no links can be made; choose "
@@ -110,8 +110,8 @@ static int make_files(struct session *session, const char *path, struct error *e
 
     if (code)
         return code;
-    session->family = process_tree_new();
-    if (!session->family)
+    session->process_tree = process_tree_new();
+    if (!session->process_tree)
         return error_set(err, ERROR_NOMEM, "not enough memory");
     session->follower.ring.log_path = session->path;
     get_settings(session, &settings);

@@ -78,7 +78,7 @@ static int count(struct receiver_session *intake, uint32_t n_bytes, struct error
     intake->share->n_bytes += n_bytes;
     return intake->share->n_bytes <= intake->max_bytes
                ? 0
-               : error_set(err, ERROR_IO, "this sender has sent all it may (--max-sender-bytes)");
+               : error_set(err, ERROR_IO, "this sender has reached its limit (--max-sender-bytes)");
 }
 
 /* Begins a log in a free slot. */
@@ -109,7 +109,7 @@ static int begin(struct receiver_session *intake, const struct wire_head *head, 
     struct receiver_session_log *place = find_place(intake);
 
     if (!place || find(intake, head->log))
-        return error_set(err, ERROR_FORMAT, "it begins more logs than it may");
+        return error_set(err, ERROR_FORMAT, "it begins too many logs");
     return begin_in(intake, place, head, page, false, err);
 }
 
@@ -139,7 +139,7 @@ static int add(struct receiver_session *intake, struct receiver_session_log *pla
     int code;
 
     if (head->offset != place->log->size_bytes)
-        return error_set(err, ERROR_FORMAT, "it sends bytes that do not belong to the end of '%s'",
+        return error_set(err, ERROR_FORMAT, "it sends bytes that do not continue '%s'",
                          place->log->name);
     code = count(intake, head->n_bytes, err);
     if (code == 0)
@@ -164,7 +164,7 @@ static int end(struct receiver_session *intake, struct receiver_session_log *pla
     int code;
 
     if (head->offset != place->log->size_bytes)
-        return error_set(err, ERROR_FORMAT, "it ends '%s' where it does not end", place->log->name);
+        return error_set(err, ERROR_FORMAT, "it ends '%s' at a wrong size", place->log->name);
     code = store_sync(intake->store, place->log, err);
     if (code == 0)
         code = answer(intake, WIRE_DONE, place->number, head->offset, NULL, 0, err);

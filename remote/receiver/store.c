@@ -369,7 +369,8 @@ int store_begin(struct store *store, const struct store_offer *offer, bool is_ag
 
     memcpy(&file, offer->page, sizeof(file));
     if (!log_header_is_packed(&file) || file.version == 0 || file.run_id == 0)
-        return error_set(err, ERROR_FORMAT, "what it sends is no packed log of mtrace");
+        return error_set(err, ERROR_FORMAT,
+                         "it sends something that is not a packed log of mtrace");
     if (!is_again)
         log = find_again(store, &file);
     if (!log)

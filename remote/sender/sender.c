@@ -131,8 +131,8 @@ static void disconnect(struct sender *sender, const struct error *err)
         || (sender->said_ns && monotonic_now_ns() - sender->said_ns < quiet_ns))
         return;
     (void)fprintf(stderr,
-                  "mtrace-record: cannot send to '%s' now: %s; it is tried again, and the log "
-                  "is kept in '%s'\n",
+                  "mtrace-record: cannot send to '%s' now: %s; the log is kept in '%s', and "
+                  "sending is tried again\n",
                   sender->settings->to, err->text, sender->settings->log);
     sender->has_complained = true;
     sender->said_ns = monotonic_now_ns();
@@ -170,7 +170,7 @@ static int shake(struct sender *sender, struct error *err)
                                .events = channel_events(&sender->channel, true)};
         uint64_t now = monotonic_now_ns();
         if (now >= until_ns || poll(&ready, 1, (int)((until_ns - now) / ms_ns) + 1) == 0)
-            return error_set(err, ERROR_IO, "the other side does not answer");
+            return error_set(err, ERROR_IO, "the peer does not answer");
     }
     return code;
 }
@@ -247,7 +247,7 @@ static int converse(struct sender *sender, struct error *err)
     if (code == 0)
         code = channel_flush(&sender->channel, err);
     if (code == 0 && sender->asked_ns && sender->now_ns - sender->asked_ns > silence_ns)
-        code = error_set(err, ERROR_IO, "the other side does not answer");
+        code = error_set(err, ERROR_IO, "the peer does not answer");
     return code;
 }
 

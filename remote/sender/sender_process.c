@@ -56,7 +56,7 @@ static int check_there(const char *program, struct error *err)
 
 int sender_process_check(const char *program, const struct sending *sending, struct error *err)
 {
-    struct child_process helper;
+    struct child_process child;
     struct command_line line;
     int code = check_there(program, err);
     int status = 0;
@@ -65,7 +65,7 @@ int sender_process_check(const char *program, const struct sending *sending, str
     if (code)
         return code;
     make_command(&line, program, sending, "--check", NULL);
-    pid = child_process_start(&helper);
+    pid = child_process_start(&child);
     if (pid == 0) {
         run(&line);
         _exit(EXIT_NOT_RUN);
@@ -88,7 +88,7 @@ static void launch(struct sender_process *sender)
     if (pipe2(ends, O_CLOEXEC) != 0)
         return;
     make_command(&line, sender->program, sender->sending, "--live", sender->log_path);
-    pid = child_process_start(&sender->helper);
+    pid = child_process_start(&sender->child);
     if (pid == 0) {
         if (dup2(ends[0], STDIN_FILENO) >= 0)
             run(&line);
@@ -131,8 +131,8 @@ void sender_process_step(struct sender_process *sender, uint64_t now_ns)
 
     if (!sender->program || sender->has_given_up)
         return;
-    if (sender->helper.pid > 0) {
-        if (!child_process_has_ended(&sender->helper, &status))
+    if (sender->child.pid > 0) {
+        if (!child_process_has_ended(&sender->child, &status))
             return;
         hang_up(sender);
         sender->has_given_up = status != -1 && WIFEXITED(status);
@@ -147,8 +147,8 @@ void sender_process_step(struct sender_process *sender, uint64_t now_ns)
 
 void sender_process_note_end(struct sender_process *sender, pid_t pid)
 {
-    if (pid > 0 && sender->helper.pid == pid) {
-        sender->helper = (struct child_process){.pid = 0};
+    if (pid > 0 && sender->child.pid == pid) {
+        sender->child = (struct child_process){.pid = 0};
         hang_up(sender);
     }
 }
@@ -175,8 +175,8 @@ static void report_unknown(const struct sender_process *sender)
         return;
     (void)fprintf(
         stderr,
-        "mtrace-record: perhaps not sent: the process that sends was ended, or could not be "
-        "started; send the rest later: mtrace-record --send '%s'",
+        "mtrace-record: the log may not have been sent, because mtrace-send was ended or could "
+        "not be started; send the rest later: mtrace-record --send '%s'",
         sender->log_path);
     for (size_t i = 0; i < sender->sending->n_words; i++)
         (void)fprintf(stderr, " '%s'", sender->sending->words[i]);
@@ -188,11 +188,11 @@ bool sender_process_has_ended(struct sender_process *sender, uint64_t now_ns)
     int status = -1;
     bool has_ended;
 
-    if (sender->helper.pid > 0) {
-        child_process_watch(&sender->helper);
-        has_ended = child_process_has_ended(&sender->helper, &status);
+    if (sender->child.pid > 0) {
+        child_process_watch(&sender->child);
+        has_ended = child_process_has_ended(&sender->child, &status);
         if (!has_ended && now_ns >= sender->due_ns)
-            has_ended = child_process_end(&sender->helper);
+            has_ended = child_process_end(&sender->child);
         if (!has_ended)
             return false;
         sender->has_given_up = status != -1 && WIFEXITED(status);
@@ -211,7 +211,7 @@ void sender_process_abandon(struct sender_process *sender)
 {
     if (!sender->program)
         return;
-    child_process_end_now(&sender->helper);
+    child_process_end_now(&sender->child);
     hang_up(sender);
     sender->program = NULL;
 }

@@ -43,7 +43,7 @@ struct sending {
 
 /* All zero: none. */
 struct sender_process {
-    struct child_process helper;
+    struct child_process child;
     const struct sending *sending;
     const char *program; /* mtrace-send; the caller's, like log_path */
     const char *log_path;

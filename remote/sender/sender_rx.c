@@ -91,11 +91,11 @@ static int take_one(struct sender *sender, const struct wire_head *head, const v
     if (head->kind == WIRE_PING)
         return 0;
     if (!log || !sent_log_is_under_way(log))
-        return error_set(err, ERROR_FORMAT, "the receiver speaks of an unknown log");
+        return error_set(err, ERROR_FORMAT, "the receiver names an unknown log");
     if (head->kind == WIRE_HAVE && log->state == SENT_STATE_BEGUN)
         return take_have(sender, head->log, log, head, payload, err);
     if (head->offset > log->sent_bytes || head->offset < log->acked_bytes)
-        return error_set(err, ERROR_FORMAT, "the receiver has what was not sent");
+        return error_set(err, ERROR_FORMAT, "the receiver acknowledges bytes that were not sent");
     note_acked(sender, log, head->offset);
     if (head->kind == WIRE_SYNCED)
         return take_synced(log, head->offset, err);

@@ -51,11 +51,11 @@ static bool is_passing(int status)
 static int set_failure(struct channel *channel, int status, struct error *err)
 {
     if (status == GNUTLS_E_FATAL_ALERT_RECEIVED)
-        return error_set(err, ERROR_IO, "the other side refuses what we sent (%s)",
+        return error_set(err, ERROR_IO, "the peer refuses the message (%s)",
                          gnutls_alert_get_name(gnutls_alert_get(channel->session)));
     if (status == GNUTLS_E_PREMATURE_TERMINATION || status == GNUTLS_E_PULL_ERROR
         || status == GNUTLS_E_PUSH_ERROR)
-        return error_set(err, ERROR_IO, "the other side has closed the connection");
+        return error_set(err, ERROR_IO, "the peer has closed the connection");
     return error_set(err, ERROR_IO, "%s", gnutls_strerror(status));
 }
 
@@ -65,30 +65,30 @@ static const char *explain_certificate(const struct channel *channel)
     unsigned found = gnutls_session_get_verify_cert_status(channel->session);
 
     if (found & GNUTLS_CERT_UNEXPECTED_OWNER)
-        return "the certificate of the other side is not for the host that --to names";
+        return "the certificate of the peer is not for the host that --to names";
     if (found & GNUTLS_CERT_EXPIRED)
-        return "the certificate of the other side has expired";
+        return "the certificate of the peer has expired";
     if (found & GNUTLS_CERT_NOT_ACTIVATED)
-        return "the certificate of the other side is not valid yet; are both clocks right?";
+        return "the certificate of the peer is not valid yet; are both clocks right?";
     if (found & (GNUTLS_CERT_SIGNER_NOT_FOUND | GNUTLS_CERT_SIGNER_NOT_CA))
-        return "the certificate of the other side is signed by none of --ca";
-    return "the certificate of the other side is not valid";
+        return "the certificate of the peer is not signed by a certificate of --ca";
+    return "the certificate of the peer is not valid";
 }
 
 /* In terms of the user's options, not of TLS. */
 static const char *explain_refusal(const struct channel *channel, int status)
 {
     static const char stranger[] =
-        "one side refuses the other; is the key or certificate one that the other side knows?";
+        "the TLS handshake was refused; does the peer know this key or certificate?";
     static const char plain[] =
-        "the other side speaks no TLS; is it mtrace-gather or mtrace-record, and without --insecure?";
+        "the peer does not use TLS; is it mtrace-gather or mtrace-record, and without --insecure?";
 
     switch (status) {
     case GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR:
         return explain_certificate(channel);
     case GNUTLS_E_CERTIFICATE_REQUIRED:
     case GNUTLS_E_NO_CERTIFICATE_FOUND:
-        return "the other side shows no certificate";
+        return "the peer shows no certificate";
     case GNUTLS_E_UNEXPECTED_PACKET:
     case GNUTLS_E_UNEXPECTED_PACKET_LENGTH:
     case GNUTLS_E_UNSUPPORTED_VERSION_PACKET:
@@ -97,8 +97,7 @@ static const char *explain_refusal(const struct channel *channel, int status)
     case GNUTLS_E_PREMATURE_TERMINATION:
     case GNUTLS_E_PULL_ERROR:
     case GNUTLS_E_PUSH_ERROR:
-        return "the other side has closed the connection; is the key or certificate one that the "
-               "other side knows?";
+        return "the peer has closed the connection; does it know this key or certificate?";
     default:
         return stranger;
     }

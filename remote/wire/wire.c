@@ -61,7 +61,7 @@ int wire_reader_next(struct wire_reader *reader, struct wire_head *ret_head,
         return 0;
     memcpy(ret_head, reader->bytes + reader->begin, sizeof(*ret_head));
     if (!is_possible(ret_head))
-        return error_set(err, ERROR_FORMAT, "what it sends is no message of mtrace");
+        return error_set(err, ERROR_FORMAT, "it sends something that is not a message of mtrace");
     if (n_bytes - sizeof(*ret_head) < ret_head->n_bytes)
         return 0;
     *ret_payload = reader->bytes + reader->begin + sizeof(*ret_head);
@@ -80,10 +80,10 @@ int wire_check_hello(const struct wire_head *head, const void *payload, struct e
     struct wire_hello hello;
 
     if (head->kind != WIRE_HELLO)
-        return error_set(err, ERROR_FORMAT, "what it sends first is no greeting of mtrace");
+        return error_set(err, ERROR_FORMAT, "its first message is not a greeting of mtrace");
     memcpy(&hello, payload, sizeof(hello));
     if (memcmp(hello.magic, WIRE_MAGIC, sizeof(hello.magic)) != 0)
-        return error_set(err, ERROR_FORMAT, "what it sends first is no greeting of mtrace");
+        return error_set(err, ERROR_FORMAT, "its first message is not a greeting of mtrace");
     if (hello.version != WIRE_VERSION)
         return error_set(err, ERROR_VERSION,
                          "it speaks version %u, this program %u; use the same mtrace on both sides",

@@ -55,8 +55,8 @@ static void look(const struct recording *recording, struct reported *reported, F
     *reported = (struct reported){.database = now, .is_growing = is_growing, .is_any = true};
 }
 
-static void emit_until_gone(const struct recordings *recordings, struct reported *reported,
-                            struct exchange *exchange)
+static void emit_until_disconnected(const struct recordings *recordings, struct reported *reported,
+                                    struct exchange *exchange)
 {
     const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
     int n_looks = 0;
@@ -80,7 +80,7 @@ static int live_answer(const struct recordings *recordings, struct exchange *exc
         return error_set(err, ERROR_NOMEM, "no memory for events");
     exchange->content_type = "text/event-stream";
     exchange->send_now(exchange->client);
-    emit_until_gone(recordings, reported, exchange);
+    emit_until_disconnected(recordings, reported, exchange);
     free(reported);
     return 0;
 }

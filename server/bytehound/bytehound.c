@@ -106,13 +106,13 @@ int bytehound_check_rows(const struct bytehound *self, struct error *err)
     if (self->database.sample_bytes)
         return error_set(
             err, ERROR_USAGE,
-            "'%s' was recorded with --sample-bytes, and this view needs single blocks, "
-            "each of which stands for many: ask /api",
+            "'%s' was recorded with --sample-bytes, and this view needs single blocks, but each "
+            "sample stands for many: use /api",
             self->recording->name);
     if (self->database.is_slim)
         return error_set(err, ERROR_USAGE,
-                         "'%s' has no rows of allocations, of which this is made: it was imported "
-                         "with --slim, or is still recorded",
+                         "'%s' has no rows of allocations, which this needs: it was imported with "
+                         "--slim, or is still recorded",
                          self->recording->name);
     return 0;
 }

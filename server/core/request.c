@@ -131,7 +131,7 @@ static int set_parameter(struct draft *draft, const struct request *asked, const
     if (is_own(asked, name) || (is_argument && asked->argument && !asked->is_of_rows))
         return 0;
     if (asked->is_of_rows && !is_about_rows(name))
-        return error_set(err, ERROR_USAGE, "'%.100s' is no parameter here", name);
+        return error_set(err, ERROR_USAGE, "unknown parameter '%.100s'", name);
     if (!request_allows_parameter(name))
         return error_set(err, ERROR_USAGE, "'%s' is for the command line only", name);
     return give(draft, name, is_argument || *value ? value : "yes", err);

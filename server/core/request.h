@@ -58,8 +58,8 @@ bool request_is_known(const struct recording *recording, const struct recording 
 /* Replaces the path of the recording by its name in a message. */
 void request_hide_path(struct error *err, const struct recording *recording);
 
-/* The parameter may be used over HTTP. False for parameters that name files of this machine, concern
- * terminals, or lift a limit. */
+/* The parameter may be used over HTTP. False for parameters that name files of this machine,
+ * concern terminals, or lift a limit. */
 bool request_allows_parameter(const char *name);
 
 #endif

@@ -68,8 +68,8 @@ struct exchange {
 /* The value of a parameter, of the last one if it is repeated; NULL: not given. */
 const char *exchange_parameter(const struct exchange *exchange, const char *name);
 
-/* Fails with 405 unless the request has this method (HEAD counts as GET). `use`: its purpose, for the
- * message. */
+/* Fails with 405 unless the request has this method (HEAD counts as GET). `use`: its purpose, for
+ * the message. */
 int exchange_check_method(struct exchange *exchange, const char *method, const char *use,
                           struct error *err);
 

@@ -223,7 +223,7 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection,
 
 /* ---- from the first line to the answer ---- */
 
-static bool has_client_gone(struct MHD_Connection *connection)
+static bool is_client_disconnected(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -252,7 +252,7 @@ static enum MHD_Result answer(struct MHD_Connection *connection, struct conversa
     connection_slots_work_for(conversation->place);
     do {
         state = response_pipe_wait(conversation->stream, LOOK_MS);
-        if (state == RESPONSE_PIPE_WORKING && has_client_gone(connection))
+        if (state == RESPONSE_PIPE_WORKING && is_client_disconnected(connection))
             return MHD_NO;
     } while (state == RESPONSE_PIPE_WORKING);
     connection_slots_wait_for(conversation->place, TAKE_SECONDS);
@@ -459,8 +459,8 @@ static enum MHD_Result answer_admitted(struct MHD_Connection *connection,
     return answer(connection, conversation);
 }
 
-/* libmicrohttpd calls it with the head of a request, with each piece of its body, and at its end; the
- * list is its own. NOLINTNEXTLINE(readability-function-size) */
+/* libmicrohttpd calls it with the head of a request, with each piece of its body, and at its end;
+ * the list is its own. NOLINTNEXTLINE(readability-function-size) */
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_bytes, void **request)

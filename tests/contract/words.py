@@ -17,16 +17,20 @@ STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 NOT_CODE = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|^\s*#\s*include[^\n]*', re.DOTALL | re.MULTILINE)
 NOT_PROSE = re.compile(r"^```.*?^```|^    [^\n]*|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+# SQL: comments and texts in quotes. TypeScript: comments, and texts in quotes; the rest of a page's text looks like code.
+NOT_SQL_CODE = re.compile(r"--[^\n]*|'(?:''|[^'])*'")
+NOT_SCRIPT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 
 def blank(found):
     return "\n" * found[0].count("\n")
 
 
-def check_identifiers(path, text):
-    for number, line in enumerate(NOT_CODE.sub(blank, text).splitlines(), 1):
+def check_identifiers(path, text, not_code=NOT_CODE):
+    for number, line in enumerate(not_code.sub(blank, text).splitlines(), 1):
         for name in IDENTIFIER.findall(line):
-            denied = DENIED.intersection(name.lower().split("_"))
+            denied = DENIED.intersection(word.lower() for word in WORD.findall(name))
             if denied:
                 yield f"{path}:{number}: {name}: docs/glossary.md has a standard term for '{denied.pop()}'"
 
@@ -50,6 +54,7 @@ def main():
     root = sys.argv[1]
     code = list(tree.sources(root, {".c", ".h"}))
     headers = list(tree.sources(root, {".h", ".hpp"}, ("include",)))
+    scripts = list(tree.sources(root, {".sql"})) + list(tree.sources(root, {".ts", ".tsx"}, ("web/src",)))
     pages = [path for path in tree.tracked(root) if path.suffix == ".md" or path.parent == Path("docs/man")]
     broken = []
     for path in code + headers:
@@ -58,10 +63,14 @@ def main():
         if path in code:
             broken += check_identifiers(path, text)
             broken += check_messages(path, text)
+    for path in scripts:
+        text = (Path(root) / path).read_text()
+        broken += check_prose(path, text)
+        broken += check_identifiers(path, text, NOT_SQL_CODE if path.suffix == ".sql" else NOT_SCRIPT_CODE)
     for path in pages:
         text = (Path(root) / path).read_text()
         broken += check_prose(path, NOT_PROSE.sub(blank, text) if path.suffix == ".md" else text)
-    tree.finish("words", len(code + headers + pages), broken)
+    tree.finish("words", len(code + headers + scripts + pages), broken)
 
 
 main()

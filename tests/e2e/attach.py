@@ -605,7 +605,7 @@ def leave_from_elsewhere(process, log):
     if done.returncode != 0:
         raise Failure(f"--detach from elsewhere: {done.returncode}, {done.stdout}{done.stderr}")
     said = recorder.communicate(timeout=60)[1]
-    if recorder.returncode != 0 or "was left by another mtrace-record" not in said:
+    if recorder.returncode != 0 or "another mtrace-record detached process" not in said:
         raise Failure(f"who was not asked ended with {recorder.returncode}: {said}")
     is_as_before(process)
     if images(log) != [("detached", 30)]:
@@ -889,7 +889,7 @@ def test_patient(folder):
     recorder.stderr.readline()
     recorder.send_signal(signal.SIGINT)
     said = recorder.stderr.readline()
-    if "is recorded on" not in said:
+    if "is still recorded" not in said:
         raise Failure(f"who does not want it any more is told {said}")
     recorder.kill()
     recorder.wait()
@@ -1624,7 +1624,7 @@ def test_together(folder):
     if found.get(7708) != 11 or found.get(7709, 0) > 30 * 2000 // 2 or not ask(log, "SELECT count(*) FROM memory_samples")[0][0]:
         raise Failure(f"with other options there are {found}")
     print(f"{found.get(7709, 0)} of 60000 short-lived blocks were not elided")
-    for options, why in ((("--aggregate",), "--aggregate does not go with --attach"), (("--patch",), "is for a program that is started"),
+    for options, why in ((("--aggregate",), "--aggregate cannot be used with --attach"), (("--patch",), "is for a program that is started"),
                          (("--wait",), "--wait needs --follow-children"), (("true",), "--attach runs no program")):
         done = subprocess.run([TOOLS.record, "--attach", str(process.pid), "-o", str(folder / "no.dat"), *options], capture_output=True, text=True, timeout=60)
         if done.returncode != 2 or why not in done.stderr.splitlines()[0] or (folder / "no.dat").exists():

@@ -429,7 +429,7 @@ def what_is_said(tools, folder):
     for command in COMMANDS:
         for options in (("--size-min", "0"), ("--backtrace-depth-min", "0")):
             words = ask(tools, command, database, *options).stderr
-            require("were elided: they are in totals, and not in this answer, which is made of rows" in words, f"{command} {options} says {words}")
+            require("were elided: totals include them, but this answer is made of rows and does not" in words, f"{command} {options} says {words}")
     harness.import_log(tools, folder / "elided.dat", folder / "slim.db", "--slim")
     for command in COMMANDS:
         for options in (("--size-min", "0"), ("--backtrace-depth-min", "0")):

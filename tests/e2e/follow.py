@@ -112,7 +112,7 @@ def follow(tools, work, mode, follower, recorder):
     second = wait_for(database, "a later round", lambda seen: seen[1] > first[1], follower)
     if first[2] or second[2]:
         raise Failure(f"rows while the log grows: {first}, {second}")
-    expect_advice(tools, database, "when the recording has ended")
+    expect_advice(tools, database, "until the recording has ended")
     if mode == "interrupt":
         follower.send_signal(signal.SIGINT)
         end_of(follower, "mtrace-import after Ctrl-C")

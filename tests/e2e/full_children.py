@@ -111,7 +111,7 @@ else:
 """
 
 
-def record(tools, place, part, options="", shared="64k", reason="may make no file beside the log"):
+def record(tools, place, part, options="", shared="64k", reason="has no permission to create a log next to FILE"):
     """The pids of the children, and what mtrace-record said: not a reason that is none."""
     exhaust.mount("/dev/shm", f"size={shared}")
     disk = place / "disk"

@@ -175,7 +175,7 @@ def more(tools, place):
         raise Failure(f"not a whole page: {page[:300]} … {page[-300:]}")
     expect("no such stack", text["stack.txt"].splitlines()[-1], "mtrace-query: the recording has no stack 99999; mtrace-query groups lists them")
     expect("an open quote", text["quote.txt"].strip(), "not understood, the quote ' is not closed: leaks 'unclosed")
-    for name, words in (("late", "took longer than the time limit allows"), ("about", "--about: a question of this kind names no files"),
+    for name, words in (("late", "took longer than the time limit allows"), ("about", "--about: this kind of query cannot name files"),
                         ("await", "--await: this kind of query does not wait")):
         if words not in text[f"{name}.txt"]:
             raise Failure(f"{name}: {text[f'{name}.txt']}")
@@ -297,7 +297,7 @@ def full_with(record, tools, place, name):
     finally:
         subprocess.run(["umount", small], check=True)
     expect("code", said(outcome)["sensible"], "ENOSPC")
-    if f"a report needs room for its database in '{small}': make some, or set TMPDIR for mtrace-record\n" not in outcome.stderr:
+    if f"not enough room for the database of a report in '{small}': free some, or set TMPDIR for mtrace-record\n" not in outcome.stderr:
         raise Failure(outcome.stderr)
 
 
@@ -445,7 +445,7 @@ def check_family(tools, place, script, n_programs, *options):
         expect("programs that run", [name for name in threads_in(report) if name == "asking"], ["asking"] * n_programs)
         expect("no name of a database that is gone", "run.db" in report, False)
         expect("still running", report.count(", still running"), n_programs)
-    if "; 1 report omitted (the one before was still being made); next: " not in said:
+    if "; 1 report omitted (the previous one was not ready); next: " not in said:
         raise Failure(f"not said that one of three signals was not answered:\n{said}")
     expect("reports", len(list(place.glob("run.dat.report.*"))), n + 1)
 
@@ -496,7 +496,7 @@ def check_unwritten(tools, place, reason, forbid, allow):
 def check_no_room(tools, place, small):
     """For the database of a report: its file says why there is none, and so does who asked for it."""
     process = start_recording(tools, place, 'exec "$1" wait', env={"TMPDIR": str(small)})
-    reason = f"a report needs room for its database in '{small}': make some, or set TMPDIR for mtrace-record"
+    reason = f"not enough room for the database of a report in '{small}': free some, or set TMPDIR for mtrace-record"
     try:
         expect("the program", process.stdout.readline(), "ready 0\n")
         ask_in_vain(tools, process, place, 1, reason)

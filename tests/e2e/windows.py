@@ -735,7 +735,7 @@ def size(tools, place):
     expect("without samples", refusal.returncode, 2)
     small = subprocess.run([tools.record, "-o", "small.dat", "--start-at-rss=1TiB", tools.workloads / "exec_ordered", "fork"], input="\n", cwd=place,
                            capture_output=True, text=True, timeout=60, env=harness.environment(), check=False)
-    if "it ended before what --start-after or --start-at-rss waits for" not in small.stderr:
+    if "it ended before the time of --start-after or the size of --start-at-rss was reached" not in small.stderr:
         raise Failure(f"of a program that stays small: {small.stderr}")
 
 

@@ -75,9 +75,9 @@ static inline uint64_t read_events(struct log_set *set, bool is_taken)
         require(event.time_ns >= time_ns);
         require(event.process >= 1 && event.process <= definitions->n_processes);
         require(event.thread >= 1 && event.thread <= definitions->n_threads);
-        require(event.node >= 1 && event.node <= definitions->n_backtraces);
+        require(event.backtrace >= 1 && event.backtrace <= definitions->n_backtraces);
         if (event.kind == EVENT_ELIDED || event.kind == EVENT_ELIDED_MIXED)
-            require(event.free_node <= definitions->n_backtraces);
+            require(event.free_backtrace <= definitions->n_backtraces);
         if (event.kind == EVENT_MMAP || event.kind == EVENT_MARKER)
             require(!event.text || strlen(event.text) <= LOG_DEF_MAX_BYTES);
         time_ns = event.time_ns;

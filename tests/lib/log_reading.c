@@ -92,7 +92,7 @@ static void check_same(const struct event *a, const struct event *b)
     assert_int_equal(a->pair, b->pair);
     assert_int_equal(a->process, b->process);
     assert_int_equal(a->thread, b->thread);
-    assert_int_equal(a->node, b->node);
+    assert_int_equal(a->backtrace, b->backtrace);
     assert_int_equal(a->group, b->group);
     assert_int_equal(a->kind, b->kind);
     assert_int_equal(a->call, b->call);

@@ -43,7 +43,7 @@ def check(tools, place, asked, wanted, temporary):
     print(said, end="")
     if asked.exists() or not wanted.exists():
         raise Failure(f"{asked} exists: {asked.exists()}, {wanted} exists: {wanted.exists()}")
-    for text in (f"no log can be made here: {asked} (errno ", f"not at the requested path, but at {wanted}\n"):
+    for text in (f"cannot create a log here: {asked} (errno ", f"not at the requested path, but at {wanted}\n"):
         if text not in said:
             raise Failure(f"the diagnostics do not say: {text}")
     if f"not at the requested path, but at {wanted}".encode() not in wanted.read_bytes():

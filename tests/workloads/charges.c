@@ -71,7 +71,7 @@ static void change_place(uint64_t *state)
     }
 }
 
-static void take_turn(unsigned thread)
+static void take_slot(unsigned thread)
 {
     pthread_mutex_lock(&turns.lock);
     while (turns.n % N_THREADS != thread)
@@ -93,7 +93,7 @@ static void *work(void *argument)
     for (unsigned i = 0; i < N_STEPS; i++) {
         struct mtrace_scope scope = mtrace_enter(groups[draw(&state, N_GROUPS)]);
 
-        take_turn((unsigned)((uintptr_t)argument % N_THREADS));
+        take_slot((unsigned)((uintptr_t)argument % N_THREADS));
         change_place(&state);
         pass_turn();
         mtrace_exit(scope);

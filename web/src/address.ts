@@ -61,18 +61,18 @@ export function go(address: Address, how: "push" | "replace" = "push"): void {
   if (text === location.pathname + location.search) return;
   if (how === "push") history.pushState(null, "", text);
   else history.replaceState(null, "", text);
-  listeners.forEach((tell) => tell());
+  listeners.forEach((notify) => notify());
 }
 
-window.addEventListener("popstate", () => listeners.forEach((tell) => tell()));
+window.addEventListener("popstate", () => listeners.forEach((notify) => notify()));
 
 export function useAddress(): Address {
   const [address, setAddress] = useState(() => parseAddress(location));
   useEffect(() => {
-    const tell = () => setAddress(parseAddress(location));
-    listeners = [...listeners, tell];
+    const notify = () => setAddress(parseAddress(location));
+    listeners = [...listeners, notify];
     return () => {
-      listeners = listeners.filter((l) => l !== tell);
+      listeners = listeners.filter((l) => l !== notify);
     };
   }, []);
   return address;

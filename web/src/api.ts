@@ -117,18 +117,18 @@ export interface Answer<T> {
 let changes = 0;
 let listeners: Array<() => void> = [];
 
-export function tellChange(): void {
+export function notifyChange(): void {
   changes++;
-  listeners.forEach((tell) => tell());
+  listeners.forEach((notify) => notify());
 }
 
 function useChanges(): number {
   const [seen, setSeen] = useState(changes);
   useEffect(() => {
-    const tell = () => setSeen(changes);
-    listeners = [...listeners, tell];
+    const notify = () => setSeen(changes);
+    listeners = [...listeners, notify];
     return () => {
-      listeners = listeners.filter((l) => l !== tell);
+      listeners = listeners.filter((l) => l !== notify);
     };
   }, []);
   return seen;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// link: an anchor that goes to another address of ours without loading the page anew.
+// link: an anchor that goes to another address of ours without loading the page again.
 
 import type { ComponentChildren } from "preact";
 import { formatAddress, go, type Address } from "./address";

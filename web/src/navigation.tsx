@@ -50,7 +50,7 @@ const TITLES: Record<string, string> = {
   "by-pool": "pools",
   unclaimed: "claimed by none",
   peak: "at the peak",
-  live: "at an instant",
+  live: "at a time",
   sql: "SQL",
   groups: "stacks",
   diff: "compare",

@@ -33,7 +33,7 @@ export function choose(name: Name, value: string): void {
 export function showTheme(): void {
   const theme = readSetting("theme");
   document.documentElement.dataset.theme = theme === "system" ? (systemIsDark.matches ? "dark" : "light") : theme;
-  listeners.forEach((tell) => tell());
+  listeners.forEach((notify) => notify());
 }
 
 export function isDark(): boolean {
@@ -45,10 +45,10 @@ export function useSettings(): string {
   const read = () => `${document.documentElement.dataset.theme} ${readSetting("clock")}`;
   const [settings, setSettings] = useState(read);
   useEffect(() => {
-    const tell = () => setSettings(read());
-    listeners = [...listeners, tell];
+    const notify = () => setSettings(read());
+    listeners = [...listeners, notify];
     return () => {
-      listeners = listeners.filter((l) => l !== tell);
+      listeners = listeners.filter((l) => l !== notify);
     };
   }, []);
   return settings;

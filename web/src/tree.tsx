@@ -8,7 +8,7 @@ import { compare, type TreeRow, type Unit } from "./flame";
 
 const MEASURES: ReadonlyArray<readonly [name: string, text: string]> = [
   ["peak", "live at the peak"],
-  ["live", "live at an instant"],
+  ["live", "live at a time"],
   ["leaked", "leaked"],
   ["allocated", "allocated"],
   ["temporary", "temporary"],
@@ -40,7 +40,7 @@ function questionAt(address: Address, choice: TreeChoice, minShare: string, inst
   return apiAddress(address.recording, "tree", question as Parameter[]);
 }
 
-// Of one instant or measure, or the difference of two instants.
+// Of one instant or measure, or the difference of two times.
 export function useTree(address: Address, minShare: string): Answer<TreeRow[]> {
   const choice = choiceOf(address);
   const one = useJson<TreeRow[]>(questionAt(address, choice, minShare, choice.instants?.[1] ?? null));
@@ -85,7 +85,7 @@ export function TreeForm({ address }: { address: Address }) {
         <input type="checkbox" checked={choice.isInverted} onChange={(event) => go(withValues(address, { bottom_up: event.currentTarget.checked ? "yes" : null }))} /> innermost functions first
       </label>
       <label>
-        <input type="checkbox" checked={choice.instants !== null} onChange={compareWith} /> difference of two instants
+        <input type="checkbox" checked={choice.instants !== null} onChange={compareWith} /> difference of two times
       </label>
       {choice.instants && (
         <>

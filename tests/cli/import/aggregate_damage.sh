@@ -47,17 +47,17 @@ look "other bytes in a frame"
 mtrace-import -f --no-symbols run.dat run.db 2>&1 | grep -c warning || true
 # expect stdout
 #|== a part is removed
-#|mtrace-import: warning: 'run.dat.gN' at byte N: this part of a log of --aggregate is missing; events that it alone had are lost
+#|mtrace-import: warning: 'run.dat.gN' at byte N: this rotated log (--aggregate) is missing; events that only it had are lost
 #|1,1
-#|mtrace-query: note: log damaged: 'run.dat.gN' at byte N: this part of a log of --aggregate is missing; events that it alone had are lost; totals are lower bounds, leaks may be too many: import a whole copy, or record again
+#|mtrace-query: note: log damaged: 'run.dat.gN' at byte N: this rotated log (--aggregate) is missing; events that only it had are lost; totals are lower bounds, leaks may be too many: import a whole copy, or record again
 #|== the last part is removed
-#|mtrace-import: warning: 'run.dat.gN' at byte N: this part of a log of --aggregate is missing; events that it alone had are lost
+#|mtrace-import: warning: 'run.dat.gN' at byte N: this rotated log (--aggregate) is missing; events that only it had are lost
 #|1,1
-#|mtrace-query: note: log damaged: 'run.dat.gN' at byte N: this part of a log of --aggregate is missing; events that it alone had are lost; totals are lower bounds, leaks may be too many: import a whole copy, or record again
+#|mtrace-query: note: log damaged: 'run.dat.gN' at byte N: this rotated log (--aggregate) is missing; events that only it had are lost; totals are lower bounds, leaks may be too many: import a whole copy, or record again
 #|== three parts are removed
-#|mtrace-import: warning: 'run.dat.gN' at byte N: this part of a log of --aggregate is missing, and so are 2 more; events that they alone had are lost
+#|mtrace-import: warning: 'run.dat.gN' at byte N: this rotated log (--aggregate) is missing (and 2 more); events that only they had are lost
 #|1,1
-#|mtrace-query: note: log damaged: 'run.dat.gN' at byte N: this part of a log of --aggregate is missing, and so are 2 more; events that they alone had are lost; totals are lower bounds, leaks may be too many: import a whole copy, or record again
+#|mtrace-query: note: log damaged: 'run.dat.gN' at byte N: this rotated log (--aggregate) is missing (and 2 more); events that only they had are lost; totals are lower bounds, leaks may be too many: import a whole copy, or record again
 #|== zeros at the end of a part
 #|mtrace-import: warning: 'run.dat.gN' at byte N: frame header does not match its checksum
 #|mtrace-import: warning: N bytes of the log could not be read; everything else was imported
@@ -69,13 +69,13 @@ mtrace-import -f --no-symbols run.dat run.db 2>&1 | grep -c warning || true
 #|0,1
 #|mtrace-query: note: log damaged: N B of N B cannot be read; how much is missing after that is unknown; first 'run.dat.gN' at byte N: file ends inside a frame; totals are lower bounds, leaks may be too many: import a whole copy, or record again
 #|== no header
-#|mtrace-import: warning: 'run.dat.gN' at byte N: this part of a log of --aggregate has no header of it; events that it alone had are lost
+#|mtrace-import: warning: 'run.dat.gN' at byte N: this rotated log (--aggregate) has no header of this recording; events that only it had are lost
 #|1,1
-#|mtrace-query: note: log damaged: 'run.dat.gN' at byte N: this part of a log of --aggregate has no header of it; events that it alone had are lost; totals are lower bounds, leaks may be too many: import a whole copy, or record again
+#|mtrace-query: note: log damaged: 'run.dat.gN' at byte N: this rotated log (--aggregate) has no header of this recording; events that only it had are lost; totals are lower bounds, leaks may be too many: import a whole copy, or record again
 #|== an empty part
-#|mtrace-import: warning: 'run.dat.gN' at byte N: this part of a log of --aggregate has no header of it; events that it alone had are lost
+#|mtrace-import: warning: 'run.dat.gN' at byte N: this rotated log (--aggregate) has no header of this recording; events that only it had are lost
 #|1,1
-#|mtrace-query: note: log damaged: 'run.dat.gN' at byte N: this part of a log of --aggregate has no header of it; events that it alone had are lost; totals are lower bounds, leaks may be too many: import a whole copy, or record again
+#|mtrace-query: note: log damaged: 'run.dat.gN' at byte N: this rotated log (--aggregate) has no header of this recording; events that only it had are lost; totals are lower bounds, leaks may be too many: import a whole copy, or record again
 #|== other bytes in a frame
 #|mtrace-import: warning: 'run.dat.gN' at byte N: segment of events cannot be read
 #|mtrace-import: warning: N bytes of the log could not be read; everything else was imported

@@ -20,7 +20,7 @@ mkdir away
 mv run.dat.*.0 away
 complain mtrace-import --no-symbols run.dat less.db
 # expect stdout
-#|mtrace-import: 'LATER' was recorded with --aggregate: its totals are with those of 'run.dat'; import that
+#|mtrace-import: 'LATER' was recorded with --aggregate: its totals are included in those of 'run.dat'; import that
 #|Try 'mtrace-import --help' for more information.
 #|status 2, lines on stderr 2
 #|images,has_program
@@ -29,6 +29,6 @@ complain mtrace-import --no-symbols run.dat less.db
 #|1,1
 #|status 1, lines on stderr 1
 # expect stderr
-#|mtrace-import: 'run.dat' was recorded with --aggregate: its totals are those of all its processes, so --only does not go with it
+#|mtrace-import: 'run.dat' was recorded with --aggregate: its totals cover all its processes, so --only cannot be used
 #|Try 'mtrace-import --help' for more information.
-#|mtrace-import: 1 of the 2 logs of this run are missing or cannot be read, of images after an exec or of children: its state is of all of them, so put them back beside 'run.dat'
+#|mtrace-import: 1 of the 2 logs of this run (exec successors and children) are missing or cannot be read: the checkpoint covers all of them, so put them back beside 'run.dat'

@@ -16,7 +16,7 @@ record_with_states
 mtrace-import --no-symbols run.dat run.db 2>/dev/null
 all=$(mtrace-query --format csv run.db sql "SELECT sum(allocated_blocks) FROM backtrace_totals" | tail -n 1)
 import() {
-    complain mtrace-import -f --no-symbols run.dat run.db 2>&1 | sed 's/byte [0-9]*/byte N/; s/g[0-9]* *'"'"'/gN'"'"'/; s/and so are [0-9]*/and so are N/; s/^run.db: .*/imported/'
+    complain mtrace-import -f --no-symbols run.dat run.db 2>&1 | sed 's/byte [0-9]*/byte N/; s/g[0-9]* *'"'"'/gN'"'"'/; s/(and [0-9]* more)/(and N more)/; s/^run.db: .*/imported/'
 }
 mv run.dat.state whole
 echo "== a state is missing"
@@ -40,19 +40,19 @@ mtrace-record -q -f --aggregate -o run.dat -- true
 ls run.dat*
 # expect stdout
 #|== a state is missing
-#|mtrace-import: 'run.dat.state' is missing: 'run.dat' was recorded with --aggregate, and its events are in 'run.dat.gN' and 'run.dat.state' beside it; all of these must be in one folder; a state that cannot be read is put aside as 'run.dat.state.bad'
+#|mtrace-import: 'run.dat.state' is missing: 'run.dat' was recorded with --aggregate, and its events are in 'run.dat.gN' and 'run.dat.state' beside it; all of these must be in one folder; a checkpoint that cannot be read can be renamed to 'run.dat.state.bad'
 #|status 1, lines on stderr 1
 #|== it has other bytes
-#|mtrace-import: 'run.dat.state', which has what this log of --aggregate counted, cannot be read: damaged frame header at byte N; with that file renamed to 'run.dat.state.bad' what came after it is imported alone
+#|mtrace-import: the checkpoint 'run.dat.state' of this log (--aggregate) cannot be read: damaged frame header at byte N; if it is renamed to 'run.dat.state.bad', only later events are imported
 #|status 1, lines on stderr 1
 #|== put aside
-#|mtrace-import: warning: 'run.dat.gN' at byte N: this part of a log of --aggregate is missing, and so are N more; events that they alone had are lost
+#|mtrace-import: warning: 'run.dat.gN' at byte N: this rotated log (--aggregate) is missing (and N more); events that only they had are lost
 #|imported
 #|status 0, lines on stderr 2
 #|has_less,has_some
 #|1,1
 #|== it is empty
-#|mtrace-import: 'run.dat.state', which has what this log of --aggregate counted, cannot be read: 'run.dat.state' is not the state of a log; with that file renamed to 'run.dat.state.bad' what came after it is imported alone
+#|mtrace-import: the checkpoint 'run.dat.state' of this log (--aggregate) cannot be read: 'run.dat.state' is not a checkpoint of a log; if it is renamed to 'run.dat.state.bad', only later events are imported
 #|status 1, lines on stderr 1
 #|== a new recording in place of the old one
 #|run.dat

@@ -18,5 +18,5 @@ mtrace-query sql 'SELECT sum(allocated_blocks) > 0 AS has_blocks FROM backtrace_
 #|has_blocks
 #|         1
 # expect stderr
-#|mtrace-import: 'moved/run.dat.g1' is missing: 'moved/run.dat' was recorded with --aggregate, and its events are in 'moved/run.dat.gN' and 'moved/run.dat.state' beside it; all of these must be in one folder; a state that cannot be read is put aside as 'moved/run.dat.state.bad'
-#|mtrace-import: 'moved/run.dat.state' is missing: 'moved/run.dat' was recorded with --aggregate, and its events are in 'moved/run.dat.gN' and 'moved/run.dat.state' beside it; all of these must be in one folder; a state that cannot be read is put aside as 'moved/run.dat.state.bad'
+#|mtrace-import: 'moved/run.dat.g1' is missing: 'moved/run.dat' was recorded with --aggregate, and its events are in 'moved/run.dat.gN' and 'moved/run.dat.state' beside it; all of these must be in one folder; a checkpoint that cannot be read can be renamed to 'moved/run.dat.state.bad'
+#|mtrace-import: 'moved/run.dat.state' is missing: 'moved/run.dat' was recorded with --aggregate, and its events are in 'moved/run.dat.gN' and 'moved/run.dat.state' beside it; all of these must be in one folder; a checkpoint that cannot be read can be renamed to 'moved/run.dat.state.bad'

@@ -42,7 +42,7 @@ for option in "" --aggregate; do
     [ -n "$option" ] || import alone/run.dat
 done
 import alone/run.dat >said.txt # by then there was a state, or not
-grep -q "are missing or cannot be read, of images after an exec or of children\|is not beside its parent's" said.txt && echo "it is said" || cat said.txt
+grep -q "(exec successors and children) are missing or cannot be read\|is not beside its parent's" said.txt && echo "it is said" || cat said.txt
 rm -r recorded
 echo "the original is gone"
 import whole/run.dat

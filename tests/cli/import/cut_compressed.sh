@@ -12,4 +12,4 @@ ls
 #|whole.gz
 # expect stderr
 #|mtrace-import: 'cut.gz' is compressed, and cut or damaged before the end of its first line; copy or record it again
-#|mtrace-import: 'whole.gz' is compressed from outside, not a log; decompress it first
+#|mtrace-import: 'whole.gz' is a compressed file, not a log; decompress it first

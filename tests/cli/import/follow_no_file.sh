@@ -24,5 +24,5 @@ ls
 #|mtrace-import: 'folder' is a directory; name the log inside it
 #|mtrace-import: '/dev/null' is not a regular file; copy the log into one
 #|mtrace-import: cannot open 'a.dat': Too many levels of symbolic links
-#|mtrace-import: waiting for 'gone.dat', which is not there yet
+#|mtrace-import: waiting for 'gone.dat', which does not exist yet
 #|mtrace-import: cannot open 'gone.dat': No such file or directory

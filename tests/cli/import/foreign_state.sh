@@ -13,5 +13,5 @@ complain mtrace-import -f --no-symbols run.dat.live run.db
 #|status 1, lines on stderr 1
 #|status 1, lines on stderr 1
 # expect stderr
-#|mtrace-import: 'run.dat.state', which has what this log of --aggregate counted, cannot be read: 'run.dat.state' is not the state of a log; with that file renamed to 'run.dat.state.bad' what came after it is imported alone
-#|mtrace-import: 'run.dat.state', which has what this log of --aggregate counted, cannot be read: 'run.dat.state' is not the state of a log; with that file renamed to 'run.dat.state.bad' what came after it is imported alone
+#|mtrace-import: the checkpoint 'run.dat.state' of this log (--aggregate) cannot be read: 'run.dat.state' is not a checkpoint of a log; if it is renamed to 'run.dat.state.bad', only later events are imported
+#|mtrace-import: the checkpoint 'run.dat.state' of this log (--aggregate) cannot be read: 'run.dat.state' is not a checkpoint of a log; if it is renamed to 'run.dat.state.bad', only later events are imported

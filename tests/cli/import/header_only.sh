@@ -7,4 +7,4 @@ ls
 #|status 1, lines on stderr 1
 #|short.dat
 # expect stderr
-#|mtrace-import: 'short.dat' is cut inside its header at byte 12
+#|mtrace-import: 'short.dat' ends inside its header at byte 12

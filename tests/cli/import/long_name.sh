@@ -14,6 +14,6 @@ mtrace-query summary "$long/run.db" 2>err || echo "$?"
 sed "s,than '.*/,than '…/," err
 # expect stdout
 #|1
-#|mtrace-import: SQLite opens no name that has more than N bytes with all folders; use a shorter one than '…/run.db'
+#|mtrace-import: SQLite cannot open a path of more than N bytes; use a shorter one than '…/run.db'
 #|1
-#|mtrace-query: SQLite opens no name that has more than 504 bytes with all folders; use a shorter one than '…/run.db'
+#|mtrace-query: SQLite cannot open a path of more than 504 bytes; use a shorter one than '…/run.db'

@@ -26,5 +26,5 @@ complain mtrace-import --follow --no-symbols run.dat followed.db
 #|1
 #|status 2, lines on stderr 2
 # expect stderr
-#|mtrace-import: 'run.dat' was recorded with --aggregate: its events go while it grows, so --follow does not go with it; import it again and again
+#|mtrace-import: 'run.dat' was recorded with --aggregate: its events are removed while it grows, so --follow cannot be used; import it repeatedly
 #|Try 'mtrace-import --help' for more information.

@@ -7,4 +7,4 @@ mtrace-query --format csv run.db processes >/dev/null
 mtrace-query run.db summary 2>&1 | grep "left out"
 # expect status 1
 # expect stderr
-#|mtrace-query: note: the log (--aggregate) had no room for rows of its own for each of these: 3456 extents of heaps, 12 mappings
+#|mtrace-query: note: the log (--aggregate) had no room for a row for each of these: 3456 extents of heaps, 12 mappings

@@ -13,7 +13,7 @@ mtrace-query export --to speedscope rows.db --process 1 >/dev/null
 #|end
 #|1
 # expect stderr
-#|mtrace-query: note: 7 blocks that ended (of these 2 were elided) are in totals, and not in this answer, which is made of rows: the log (--aggregate) has single blocks that are live at the end alone; so this is of the end, and what was free at the peak is in 'fragmentation'
-#|mtrace-query: note: 7 blocks that ended (of these 2 were elided) are in totals, and not in this answer, which is made of rows: the log (--aggregate) has single blocks that are live at the end alone
-#|mtrace-query: note: 7 blocks that ended (of these 2 were elided) are in totals, and not in this answer, which is made of rows: the log (--aggregate) has single blocks that are live at the end alone
+#|mtrace-query: note: 7 blocks that were freed (of these 2 were elided) are in totals, but not in this answer, which is made of rows: the log (--aggregate) has rows only of blocks that are live at the end; so this shows the end, and 'fragmentation' shows free memory at the peak
+#|mtrace-query: note: 7 blocks that were freed (of these 2 were elided) are in totals, but not in this answer, which is made of rows: the log (--aggregate) has rows only of blocks that are live at the end
+#|mtrace-query: note: 7 blocks that were freed (of these 2 were elided) are in totals, but not in this answer, which is made of rows: the log (--aggregate) has rows only of blocks that are live at the end
 #|mtrace-query: note: 7 freed blocks have no row and are missing in json; totals include them

@@ -99,7 +99,7 @@ complain mtrace-query hot run.db --blame-past 'server\+0x2101'
 #|Try 'mtrace-query --help'.
 #|mtrace-query: '(' is not a regular expression: missing closing parenthesis at character 2
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --blame-past is about call sites, of which timeline does not speak
+#|mtrace-query: --blame-past applies to call sites, which timeline does not show
 #|Try 'mtrace-query --help'.
 #|mtrace-query: no function or module of 'run.db' matches 'server\+0x2101'
 #|Try 'mtrace-query --help'.

@@ -2,5 +2,5 @@
 mtrace-query describe leeks
 # expect status 2
 # expect stderr
-#|mtrace-query: 'leeks' is no view or table; did you mean leaks?
+#|mtrace-query: unknown view or table 'leeks'; did you mean leaks?
 #|Try 'mtrace-query --help'.

@@ -63,8 +63,8 @@ mtrace-query diff rows.db grown.db --format csv
 #|change_bytes,change_blocks,before_bytes,after_bytes,before_blocks,after_blocks,function,source,line,module,change_bytes_margin,change_blocks_margin
 #|14000,2,5460,19460,5,7,Session::clone(int) const,/opt/server/src/session.c,,/opt/server/bin/server,,
 # expect stderr
-#|mtrace-query: note: 10 blocks were elided: they are in totals, and not in this answer, which is made of rows
-#|mtrace-query: note: 10 blocks were elided: they are in totals, and not in this answer, which is made of rows
+#|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
+#|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
 #|mtrace-query: note: no rows
-#|mtrace-query: note: 10 blocks were elided: they are in totals, and not in this answer, which is made of rows
-#|mtrace-query: note: 10 blocks were elided: they are in totals, and not in this answer, which is made of rows
+#|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
+#|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not

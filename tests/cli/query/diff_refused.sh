@@ -12,11 +12,11 @@ complain mtrace-query diff run.db run.db run.db
 #|status 1, lines on stderr 1
 #|status 2, lines on stderr 2
 # expect stderr
-#|mtrace-query: diff needs two databases, or two instants: --at A --at B
+#|mtrace-query: diff needs two databases, or two times: --at A --at B
 #|Try 'mtrace-query --help'.
-#|mtrace-query: diff needs two databases, or two instants: --at A --at B
+#|mtrace-query: diff needs two databases, or two times: --at A --at B
 #|Try 'mtrace-query --help'.
-#|mtrace-query: diff of two instants counts live blocks, not leaked ones
+#|mtrace-query: diff of two times counts live blocks, not leaked ones
 #|Try 'mtrace-query --help'.
 #|mtrace-query: cannot open 'missing.db': No such file or directory
 #|mtrace-query: unexpected argument 'run.db'

@@ -15,5 +15,5 @@ mtrace-query diff sampled.db run.db --measure temporary || echo "$?"
 #|1
 #|1
 # expect stderr
-#|mtrace-query: 'sampled.db' was recorded with --sample-bytes, and how soon a block was freed is not known from samples: others are not seen; record without it
-#|mtrace-query: 'sampled.db' was recorded with --sample-bytes, and how soon a block was freed is not known from samples: others are not seen; record without it
+#|mtrace-query: 'sampled.db' was recorded with --sample-bytes, and samples do not show how soon a block was freed, because the other allocations are not recorded; record without it
+#|mtrace-query: 'sampled.db' was recorded with --sample-bytes, and samples do not show how soon a block was freed, because the other allocations are not recorded; record without it

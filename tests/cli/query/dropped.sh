@@ -12,11 +12,11 @@ done
 mtrace-query report run.db --process 2 -o page.html 2>/dev/null
 grep -o '7 of 57 events ([^)]*) were dropped' page.html
 # expect stdout
-#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: births and ends of blocks are missing, so from the first of them on figures are neither exact nor bounds (meta: events.dropped.* has why)
-#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: births and ends of blocks are missing, so from the first of them on figures are neither exact nor bounds (meta: events.dropped.* has why)
-#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: births and ends of blocks are missing, so from the first of them on figures are neither exact nor bounds (meta: events.dropped.* has why)
-#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: births and ends of blocks are missing, so from the first of them on figures are neither exact nor bounds (meta: events.dropped.* has why)
-#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: births and ends of blocks are missing, so from the first of them on figures are neither exact nor bounds (meta: events.dropped.* has why)
+#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: allocations and frees are missing, so numbers from the first drop on are inexact (reasons: meta, events.dropped.*)
+#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: allocations and frees are missing, so numbers from the first drop on are inexact (reasons: meta, events.dropped.*)
+#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: allocations and frees are missing, so numbers from the first drop on are inexact (reasons: meta, events.dropped.*)
+#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: allocations and frees are missing, so numbers from the first drop on are inexact (reasons: meta, events.dropped.*)
+#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: allocations and frees are missing, so numbers from the first drop on are inexact (reasons: meta, events.dropped.*)
 #|0
 #|1
 #| 7 events dropped

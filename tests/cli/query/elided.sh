@@ -11,5 +11,5 @@ mtrace-query temporary -n 1 --format csv run.db
 #|process_id,temporary_blocks,temporary_bytes,share,allocated_blocks,elided_blocks,function,source,line,module,call_site_id
 #|1,80,8000,0.879120879120879,91,10,worker,,,/opt/server/lib/libwork.so,5
 # expect stderr
-#|mtrace-query: note: 10 blocks were elided: they are in totals, and not in this answer, which is made of rows
-#|mtrace-query: note: 10 blocks were elided: they are in totals, and not in this answer, which is made of rows
+#|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
+#|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not

@@ -52,4 +52,4 @@ mtrace-query errors rows.db || echo "$?"
 #|1
 # expect stderr
 #|mtrace-query: note: no rows
-#|mtrace-query: 'rows.db' was recorded with --sample-bytes, and frees of blocks that were not drawn are not recorded; record without it
+#|mtrace-query: 'rows.db' was recorded with --sample-bytes, and frees of blocks that are not samples are not recorded; record without it

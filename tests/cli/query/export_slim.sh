@@ -13,7 +13,7 @@ mtrace-query export --to flamegraph.pl --process 1 run.db | wc -l
 #|massif: 1
 #|7
 # expect stderr
-#|mtrace-query: 'run.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
-#|mtrace-query: 'run.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
-#|mtrace-query: 'run.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
-#|mtrace-query: 'run.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
+#|mtrace-query: 'run.db' was imported with --slim or --follow, and this query needs rows of single blocks; import the log again without --slim
+#|mtrace-query: 'run.db' was imported with --slim or --follow, and this query needs rows of single blocks; import the log again without --slim
+#|mtrace-query: 'run.db' was imported with --slim or --follow, and this query needs rows of single blocks; import the log again without --slim
+#|mtrace-query: 'run.db' was imported with --slim or --follow, and this query needs rows of single blocks; import the log again without --slim

@@ -5,5 +5,5 @@ sqlite3 run.db "INSERT INTO processes(process_id, pid, start_ns, end_ns) VALUES 
 mtrace-query export --to heaptrack run.db
 # expect status 2
 # expect stderr
-#|mtrace-query: 'run.db' has 4 processes and heaptrack holds one; --process ID chooses it
+#|mtrace-query: 'run.db' has 4 processes and heaptrack can hold one; choose it with --process ID
 #|Try 'mtrace-query --help'.

@@ -50,5 +50,5 @@ mtrace-query leaks run.db --fail-if "(leaked_blocks, 1) > (6, 0) -- more than si
 #|Try 'mtrace-query --help'.
 #|mtrace-query: cannot run the statement: misuse of aggregate function count()
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --skip would omit rows that fail_if tests
+#|mtrace-query: --skip cannot be used with fail_if, which tests all rows
 #|Try 'mtrace-query --help'.

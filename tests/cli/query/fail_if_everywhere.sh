@@ -32,12 +32,12 @@ done
 #|allocations: failed
 #|range: failed
 #|holes: failed
-#|heap-map: mtrace-query: --fail-if is about rows, of which heap-map has none
+#|heap-map: mtrace-query: --fail-if applies to rows, and heap-map has none
 #|by-module: failed
 #|windows: failed
 #|tree: failed
-#|flamegraph: mtrace-query: --fail-if is about rows, of which flamegraph has none
-#|report: mtrace-query: --fail-if is about rows, of which report has none
+#|flamegraph: mtrace-query: --fail-if applies to rows, and flamegraph has none
+#|report: mtrace-query: --fail-if applies to rows, and report has none
 #|callers: failed
 #|callees: failed
 #|lines: failed
@@ -49,8 +49,8 @@ done
 #|size-histogram: failed
 #|lifetime-histogram: failed
 #|unwind-quality: failed
-#|stack: mtrace-query: --fail-if is about rows, of which stack has none
-#|export: mtrace-query: --fail-if is about rows, of which export has none
-#|sql: mtrace-query: --fail-if is about rows, of which sql has none
-#|views: mtrace-query: --fail-if is about rows, of which views has none
-#|describe: mtrace-query: --fail-if is about rows, of which describe has none
+#|stack: mtrace-query: --fail-if applies to rows, and stack has none
+#|export: mtrace-query: --fail-if applies to rows, and export has none
+#|sql: mtrace-query: --fail-if applies to rows, and sql has none
+#|views: mtrace-query: --fail-if applies to rows, and views has none
+#|describe: mtrace-query: --fail-if applies to rows, and describe has none

@@ -4,5 +4,5 @@ ids() { mtrace-query allocations rows.db --format csv "$@" | cut -d, -f1 | tail 
 mtrace-query spare-capacity rows.db --size-min 4
 # expect status 2
 # expect stderr
-#|mtrace-query: spare-capacity takes no filters, but size_min was given: it is about what the program's visitors counted: sums of objects, which allocations do not divide
+#|mtrace-query: spare-capacity takes no filters, but size_min was given: it shows sums of objects that the program's visitors counted, which cannot be divided by allocation
 #|Try 'mtrace-query --help'.

@@ -81,5 +81,5 @@ mtrace-query heap-map rows.db --at 45ms | grep -a alert
 #|<text x="20" y="291">the topmost block, allocation 6, is of &lt;/title&gt;&lt;script&gt;alert&lt;/script&gt;&amp;?  libwork.so</text>
 #|pinned by &lt;/title&gt;&lt;script&gt;alert&lt;/script&gt;&amp;?  libwork.so</title></rect>
 # expect stderr
-#|mtrace-query: nothing to draw: 'rows.db' has no heap at that instant
-#|mtrace-query: nothing to draw: 'rows.db' has no heap at that instant
+#|mtrace-query: nothing to draw: 'rows.db' has no heap at that time
+#|mtrace-query: nothing to draw: 'rows.db' has no heap at that time

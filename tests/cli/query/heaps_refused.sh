@@ -40,7 +40,7 @@ complain mtrace-query pinning rows.db
 #|process  at  time  pinned pages  would free  held by blocks  example block  where  site
 #|status 0, lines on stderr 2
 # expect stderr
-#|mtrace-query: fragmentation shows one instant, but at was given twice
+#|mtrace-query: fragmentation shows one time, but at was given twice
 #|Try 'mtrace-query --help'.
 #|mtrace-query: fragmentation takes no filters, but size_min was given
 #|Try 'mtrace-query --help'.
@@ -50,12 +50,12 @@ complain mtrace-query pinning rows.db
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --at '10s' is after the end of the run; the run is from 0 s to 200 ms
 #|Try 'mtrace-query --help'.
-#|mtrace-query: a picture has no other format than SVG
+#|mtrace-query: pictures have the format SVG only
 #|Try 'mtrace-query --help'.
 #|mtrace-query: 'rows.db' has no process 9; mtrace-query processes lists them
-#|mtrace-query: 'rows.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
+#|mtrace-query: 'rows.db' was imported with --slim or --follow, and this query needs rows of single blocks; import the log again without --slim
 #|mtrace-query: note: no rows
-#|mtrace-query: 'rows.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
+#|mtrace-query: 'rows.db' was imported with --slim or --follow, and this query needs rows of single blocks; import the log again without --slim
 #|mtrace-query: note: heaptrack records no usable sizes and no heaps: slack, overhead and top are unknown
 #|mtrace-query: note: this recording has no addresses, so heaps are unknown; 'heaptrack --raw' keeps them
 #|mtrace-query: note: no rows

@@ -19,4 +19,4 @@ mtrace-query diff b.db run.db --process 1 | head -1
 #|leaked, from b.db to run.db: +4.6 KiB in +13 blocks
 # expect stderr
 #|mtrace-query: note: 300 B leaked and suppressed are omitted
-#|mtrace-query: note: 10 blocks were elided: they are in totals, and not in this answer, which is made of rows
+#|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not

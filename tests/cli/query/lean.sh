@@ -93,17 +93,17 @@ mtrace-query --await --about rows.db threads < /dev/null || echo "await $?"
 #|mtrace-query: note: no rows
 #|mtrace-query: note: no rows
 #|mtrace-query: note: no rows
-#|mtrace-query: 'rows.db' is of totals alone and has no site_totals
-#|mtrace-query: 'rows.db' is of totals alone and has no site_leaks
-#|mtrace-query: 'rows.db' is of totals alone and has no site_totals
-#|mtrace-query: 'rows.db' is of totals alone and has no site_growth
-#|mtrace-query: 'rows.db' is of totals alone and has no snapshots
-#|mtrace-query: 'rows.db' is of totals alone and has no site_leaks
-#|mtrace-query: 'rows.db' is of totals alone and has no heap_pages
-#|mtrace-query: the recording is of totals alone, without the blocks that this question is about
-#|mtrace-query: the recording is of totals alone and has no allocations
-#|mtrace-query: the recording is of totals alone and has no allocations
-#|mtrace-query: the recording is of totals alone and has no allocations
-#|mtrace-query: the recording is of totals alone and has no realloc_chains
-#|mtrace-query: the recording is of totals alone and has no pool_blocks
-#|mtrace-query: the recording is of totals alone and has no group_moves
+#|mtrace-query: 'rows.db' has totals only, and no site_totals
+#|mtrace-query: 'rows.db' has totals only, and no site_leaks
+#|mtrace-query: 'rows.db' has totals only, and no site_totals
+#|mtrace-query: 'rows.db' has totals only, and no site_growth
+#|mtrace-query: 'rows.db' has totals only, and no snapshots
+#|mtrace-query: 'rows.db' has totals only, and no site_leaks
+#|mtrace-query: 'rows.db' has totals only, and no heap_pages
+#|mtrace-query: the recording has totals only, and this query needs rows of single blocks
+#|mtrace-query: the recording has totals only, and no allocations
+#|mtrace-query: the recording has totals only, and no allocations
+#|mtrace-query: the recording has totals only, and no allocations
+#|mtrace-query: the recording has totals only, and no realloc_chains
+#|mtrace-query: the recording has totals only, and no pool_blocks
+#|mtrace-query: the recording has totals only, and no group_moves

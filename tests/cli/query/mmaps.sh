@@ -85,11 +85,11 @@ complain mtrace-query mmaps run.db --peak-rss-min some
 #|status 2, lines on stderr 2
 #|status 2, lines on stderr 2
 # expect stderr
-#|mtrace-query: --kind is about allocations; mmaps takes size, from, to, lifetime in numbers, alive_at, protection, peak_rss_min and what is about stacks
+#|mtrace-query: --kind applies to allocations; mmaps takes size, from, to, lifetime in numbers, alive_at, protection, peak_rss_min and filters of stacks
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --protection 'q': letters of rwx are expected, or none
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --protection is about mappings, not for leaks
+#|mtrace-query: --protection applies to mappings and cannot be used with leaks
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --peak-rss-min 'some': a size is expected, as 4KiB
 #|Try 'mtrace-query --help'.

@@ -55,7 +55,7 @@ mtrace-query help | sed -n 1,1p
 #|Try 'mtrace-query --help'.
 #|mtrace-query: unknown command 'hto'; did you mean hot?
 #|Try 'mtrace-query --help'.
-#|mtrace-query: 'lekas' is no view or table; did you mean leaks?
+#|mtrace-query: unknown view or table 'lekas'; did you mean leaks?
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --to 'foo': flamegraph.pl, heaptrack, pprof, speedscope, dhat, massif or json is expected
 #|Try 'mtrace-query --help'.

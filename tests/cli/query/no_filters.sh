@@ -17,11 +17,11 @@ mtrace-query by-pool --kind malloc rows.db || echo "$?"
 #|2
 #|2
 # expect stderr
-#|mtrace-query: objects takes no filters, but group was given: it is about what the program's visitors counted: sums of objects, which allocations do not divide
+#|mtrace-query: objects takes no filters, but group was given: it shows sums of objects that the program's visitors counted, which cannot be divided by allocation
 #|Try 'mtrace-query --help'.
-#|mtrace-query: spare-capacity takes no filters, but group was given: it is about what the program's visitors counted: sums of objects, which allocations do not divide
+#|mtrace-query: spare-capacity takes no filters, but group was given: it shows sums of objects that the program's visitors counted, which cannot be divided by allocation
 #|Try 'mtrace-query --help'.
-#|mtrace-query: object-growth takes no filters, but group was given: it is about what the program's visitors counted: sums of objects, which allocations do not divide
+#|mtrace-query: object-growth takes no filters, but group was given: it shows sums of objects that the program's visitors counted, which cannot be divided by allocation
 #|Try 'mtrace-query --help'.
 #|mtrace-query: summary takes no filters, but group was given
 #|Try 'mtrace-query --help'.

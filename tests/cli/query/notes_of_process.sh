@@ -20,13 +20,13 @@ done
 #|1
 # expect stderr
 #|of all:
-#|mtrace-query: note: blocks of jemalloc inside '/opt/other' are not recorded: no figure has them in it
+#|mtrace-query: note: blocks of jemalloc inside '/opt/other' are not recorded and not included in any number
 #|mtrace-query: note: too many libraries were loaded at the same time: 5 modules without names
 #|mtrace-query: note: 1 process recorded late, or not all the time: blocks of other times are not included in any number, and blocks that replace them count as new
 #|mtrace-query: note: 7 threads share a row with others (MTRACE_MAX_THREADS): a row called 'other threads' stands for several, one after the other
 #|of --process 1:
 #|of --process 2:
-#|mtrace-query: note: blocks of jemalloc inside '/opt/other' are not recorded: no figure has them in it
+#|mtrace-query: note: blocks of jemalloc inside '/opt/other' are not recorded and not included in any number
 #|mtrace-query: note: too many libraries were loaded at the same time: 5 modules without names
 #|mtrace-query: note: 1 process recorded late, or not all the time: blocks of other times are not included in any number, and blocks that replace them count as new
 #|mtrace-query: note: 7 threads share a row with others (MTRACE_MAX_THREADS): a row called 'other threads' stands for several, one after the other

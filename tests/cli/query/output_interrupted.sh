@@ -22,4 +22,4 @@ mtrace-query sql run.db 'WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i +
 # expect stderr
 #|mtrace-query: interrupted while reading 'run.db'
 #|mtrace-query: interrupted while reading 'run.db'
-#|mtrace-query: reading 'run.db' took longer than the time limit allows; narrow the question
+#|mtrace-query: reading 'run.db' took longer than the time limit allows; narrow the query

@@ -70,6 +70,6 @@ ls
 #|Try 'mtrace-query --help'.
 #|mtrace-query: 'rules.txt' is what is read; name another file to write
 #|Try 'mtrace-query --help'.
-#|mtrace-query: 'leaks.svg' would be no picture: leaks answers in text; flamegraph, heap-map, timeline, growth, size-histogram and lifetime-histogram draw
+#|mtrace-query: 'leaks.svg' names a picture, but leaks prints text; flamegraph, heap-map, timeline, growth, size-histogram and lifetime-histogram draw pictures
 #|Try 'mtrace-query --help'.
 #|mtrace-query: 'link.txt' exists; --force replaces it

@@ -6,6 +6,7 @@ mtrace-query range rows.db --from 85ms --csv
 mtrace-query range rows.db --to 50ms --json --size-min 100
 mtrace-query range rows.db --from 85ms --to 110ms --site 3
 mtrace-query range rows.db --from 20ms --to 60ms --fail-if 'never_freed_bytes > 0' >/dev/null || echo "$?"
+mtrace-query range rows.db --from 85ms --show-sql | grep -c range_totals
 mtrace-query range rows.db --from 60ms --to 20ms || echo "$?"
 mtrace-query range rows.db || echo "$?"
 # expect stdout
@@ -32,10 +33,11 @@ mtrace-query range rows.db || echo "$?"
 #|1 more column: --wide
 #|next: mtrace-query groups rows.db --site 3
 #|3
+#|1
 #|2
 #|2
 # expect stderr
-#|mtrace-query: --from is not before to: there is no time between them
+#|mtrace-query: --from must be before to
 #|Try 'mtrace-query --help'.
 #|mtrace-query: range needs a time range: --from TIME, --to TIME or both, as --from 10s --to 20s
 #|Try 'mtrace-query --help'.

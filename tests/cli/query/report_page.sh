@@ -56,5 +56,5 @@ ls
 #|mtrace-query: a report is a page of HTML: name the file it becomes, as output=report.html
 #|Try 'mtrace-query --help'.
 #|mtrace-query: note: the report is of process 1, which had most memory, of 2; process=ID chooses another
-#|mtrace-query: --fail-if is about rows, of which report has none
+#|mtrace-query: --fail-if applies to rows, and report has none
 #|Try 'mtrace-query --help'.

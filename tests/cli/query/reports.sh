@@ -76,8 +76,8 @@ done
 #|      1  17 B  32 B       3   90 B              1    32 B                 0       6 B
 #|      2   1 B  16 B       5   50 B              0     0 B                 4      20 B
 # expect stderr
-#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: births and ends of blocks are missing, so from the first of them on figures are neither exact nor bounds (meta: events.dropped.* has why)
-#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: births and ends of blocks are missing, so from the first of them on figures are neither exact nor bounds (meta: events.dropped.* has why)
-#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: births and ends of blocks are missing, so from the first of them on figures are neither exact nor bounds (meta: events.dropped.* has why)
-#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: births and ends of blocks are missing, so from the first of them on figures are neither exact nor bounds (meta: events.dropped.* has why)
-#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: births and ends of blocks are missing, so from the first of them on figures are neither exact nor bounds (meta: events.dropped.* has why)
+#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: allocations and frees are missing, so numbers from the first drop on are inexact (reasons: meta, events.dropped.*)
+#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: allocations and frees are missing, so numbers from the first drop on are inexact (reasons: meta, events.dropped.*)
+#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: allocations and frees are missing, so numbers from the first drop on are inexact (reasons: meta, events.dropped.*)
+#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: allocations and frees are missing, so numbers from the first drop on are inexact (reasons: meta, events.dropped.*)
+#|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: allocations and frees are missing, so numbers from the first drop on are inexact (reasons: meta, events.dropped.*)

@@ -33,16 +33,16 @@ mtrace-query groups slim.db --lifetime all -n 1 --format csv | wc -l
 #|process_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,stacks,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin
 #|2
 # expect stderr
-#|mtrace-query: 'slim.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
-#|mtrace-query: 'slim.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
-#|mtrace-query: 'slim.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
-#|mtrace-query: 'slim.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
-#|mtrace-query: 'slim.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
-#|mtrace-query: 'slim.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
-#|mtrace-query: 'slim.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
-#|mtrace-query: 'slim.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
-#|mtrace-query: 'slim.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
-#|mtrace-query: 'slim.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
-#|mtrace-query: 'slim.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
-#|mtrace-query: 'early.db' is kept up with a log that grows (--follow), and has the blocks that this question is about when the recording has ended; until then 'mtrace-import LOG OTHER.db' makes a database with those so far
-#|mtrace-query: 'early.db' is kept up with a log that grows (--follow), and has the blocks that this question is about when the recording has ended; until then 'mtrace-import LOG OTHER.db' makes a database with those so far
+#|mtrace-query: 'slim.db' was imported with --slim or --follow, and this query needs rows of single blocks; import the log again without --slim
+#|mtrace-query: 'slim.db' was imported with --slim or --follow, and this query needs rows of single blocks; import the log again without --slim
+#|mtrace-query: 'slim.db' was imported with --slim or --follow, and this query needs rows of single blocks; import the log again without --slim
+#|mtrace-query: 'slim.db' was imported with --slim or --follow, and this query needs rows of single blocks; import the log again without --slim
+#|mtrace-query: 'slim.db' was imported with --slim or --follow, and this query needs rows of single blocks; import the log again without --slim
+#|mtrace-query: 'slim.db' was imported with --slim or --follow, and this query needs rows of single blocks; import the log again without --slim
+#|mtrace-query: 'slim.db' was imported with --slim or --follow, and this query needs rows of single blocks; import the log again without --slim
+#|mtrace-query: 'slim.db' was imported with --slim or --follow, and this query needs rows of single blocks; import the log again without --slim
+#|mtrace-query: 'slim.db' was imported with --slim or --follow, and this query needs rows of single blocks; import the log again without --slim
+#|mtrace-query: 'slim.db' was imported with --slim or --follow, and this query needs rows of single blocks; import the log again without --slim
+#|mtrace-query: 'slim.db' was imported with --slim or --follow, and this query needs rows of single blocks; import the log again without --slim
+#|mtrace-query: 'early.db' follows a growing log (--follow) and has no rows of single blocks, which this query needs, until the recording has ended; 'mtrace-import LOG OTHER.db' makes a database with those so far
+#|mtrace-query: 'early.db' follows a growing log (--follow) and has no rows of single blocks, which this query needs, until the recording has ended; 'mtrace-import LOG OTHER.db' makes a database with those so far

@@ -22,27 +22,27 @@ for database in whole slim early run; do
 done
 # expect stderr
 #|SELECT size_bytes FROM allocations
-#|mtrace-query: note: 8 blocks that ended (of these 2 were elided) are in totals, and in no row of allocations and the like: the log (--aggregate) has single blocks that are live at the end alone
+#|mtrace-query: note: 8 blocks that were freed (of these 2 were elided) are in totals, but not in tables of single blocks: the log (--aggregate) has rows only of blocks that are live at the end
 #|SELECT count(*) FROM allocations
-#|mtrace-query: note: 8 blocks that ended (of these 2 were elided) are in totals, and in no row of allocations and the like: the log (--aggregate) has single blocks that are live at the end alone
+#|mtrace-query: note: 8 blocks that were freed (of these 2 were elided) are in totals, but not in tables of single blocks: the log (--aggregate) has rows only of blocks that are live at the end
 #|SELECT 1 WHERE EXISTS (SELECT 1 FROM live_blocks WHERE at_ns = 5)
-#|mtrace-query: note: 8 blocks that ended (of these 2 were elided) are in totals, and in no row of allocations and the like: the log (--aggregate) has single blocks that are live at the end alone
+#|mtrace-query: note: 8 blocks that were freed (of these 2 were elided) are in totals, but not in tables of single blocks: the log (--aggregate) has rows only of blocks that are live at the end
 #|WITH a AS (SELECT * FROM realloc_chains) SELECT count(*) FROM a
-#|mtrace-query: note: 8 blocks that ended (of these 2 were elided) are in totals, and in no row of allocations and the like: the log (--aggregate) has single blocks that are live at the end alone
+#|mtrace-query: note: 8 blocks that were freed (of these 2 were elided) are in totals, but not in tables of single blocks: the log (--aggregate) has rows only of blocks that are live at the end
 #|SELECT * FROM pool_blocks
-#|mtrace-query: note: 8 blocks that ended (of these 2 were elided) are in totals, and in no row of allocations and the like: the log (--aggregate) has single blocks that are live at the end alone
+#|mtrace-query: note: 8 blocks that were freed (of these 2 were elided) are in totals, but not in tables of single blocks: the log (--aggregate) has rows only of blocks that are live at the end
 #|SELECT * FROM leaks
 #|SELECT allocated_blocks FROM backtrace_totals
 #|SELECT count(*) FROM allocations
 #|SELECT count(*) FROM backtrace_totals
 #|SELECT count(*) FROM allocations
-#|mtrace-query: 'slim.db' is of totals alone and has no allocations
+#|mtrace-query: 'slim.db' has totals only, and no allocations
 #|exit status 1
 #|SELECT count(*) FROM backtrace_totals
 #|SELECT count(*) FROM allocations
-#|mtrace-query: 'early.db' is of totals alone and has no allocations
+#|mtrace-query: 'early.db' has totals only, and no allocations
 #|exit status 1
 #|SELECT count(*) FROM backtrace_totals
 #|SELECT count(*) FROM allocations
-#|mtrace-query: note: 10 blocks were elided: they are in totals, and in no row of allocations and the like
+#|mtrace-query: note: 10 blocks were elided: totals include them, but tables of single blocks do not
 #|SELECT count(*) FROM backtrace_totals

@@ -87,5 +87,5 @@ complain mtrace-query threads run.db --stacks
 #|5,5
 #|status 2, lines on stderr 2
 # expect stderr
-#|mtrace-query: --stacks is for rows of stacks and call sites, which threads has none of
+#|mtrace-query: --stacks applies to rows of stacks or call sites, and threads has none
 #|Try 'mtrace-query --help'.

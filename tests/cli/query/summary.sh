@@ -20,7 +20,7 @@ mtrace-query run.db
 #|freed       9.3 KiB in 97 blocks; 0 blocks from before it was recorded
 #|leaked      4.9 KiB in 14 blocks, of these 300 B suppressed
 #|temporary   82 blocks, 74 % of all
-#|elided      10 blocks, all of them freed soon: in all totals, without rows; the peak may have been higher by what of them was live at a time (meta: elided.most_live_bytes)
+#|elided      10 blocks, all of them freed soon: in all totals, without rows; the peak may have been higher by those live at one time (meta: elided.most_live_bytes)
 #|peak        9.8 KiB in 40 blocks at 1m00s
 #|recording   1,000 events of 2 threads; 7 stacks, 15 % of allocations with a complete one
 #|

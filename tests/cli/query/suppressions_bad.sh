@@ -3,5 +3,5 @@ printf "\nrace:foo\n" > rules
 mtrace-query leaks run.db --suppressions rules
 # expect status 2
 # expect stderr
-#|mtrace-query: 'rules' line 2: 'race:foo' is no rule; write leak:PATTERN
+#|mtrace-query: 'rules' line 2: 'race:foo' is not a rule; write leak:PATTERN
 #|Try 'mtrace-query --help'.

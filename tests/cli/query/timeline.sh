@@ -54,7 +54,7 @@ mtrace-query timeline run.db --process 1 --sort-by live_bytes -n 1 --format csv
 #|process_id,bucket,start_ns,end_ns,live_bytes,live_blocks,peak_bytes,low_bytes,allocated_blocks,allocated_bytes,freed_blocks,freed_bytes,leaked_blocks,leaked_bytes,live_bytes_margin,peak_bytes_margin,allocated_bytes_margin,freed_bytes_margin,leaked_bytes_margin
 #|1,49,98000000000,100000000000,9800,49,9996,9310,1,1,1,1,49,98,,,,,
 # expect stderr
-#|mtrace-query: note: 10 blocks were elided: inside a bucket the curve may have been higher by what of them was live at a time (meta: elided.most_live_bytes)
-#|mtrace-query: note: 10 blocks were elided: inside a bucket the curve may have been higher by what of them was live at a time (meta: elided.most_live_bytes)
-#|mtrace-query: note: 10 blocks were elided: inside a bucket the curve may have been higher by what of them was live at a time (meta: elided.most_live_bytes)
-#|mtrace-query: note: 10 blocks were elided: inside a bucket the curve may have been higher by what of them was live at a time (meta: elided.most_live_bytes)
+#|mtrace-query: note: 10 blocks were elided: inside a bucket the curve may have been higher by the elided blocks live at one time (meta: elided.most_live_bytes)
+#|mtrace-query: note: 10 blocks were elided: inside a bucket the curve may have been higher by the elided blocks live at one time (meta: elided.most_live_bytes)
+#|mtrace-query: note: 10 blocks were elided: inside a bucket the curve may have been higher by the elided blocks live at one time (meta: elided.most_live_bytes)
+#|mtrace-query: note: 10 blocks were elided: inside a bucket the curve may have been higher by the elided blocks live at one time (meta: elided.most_live_bytes)

@@ -79,12 +79,12 @@ ls
 #|mtrace-query: nothing to draw: no block was allocated
 #|mtrace-query: --measure 'peak': over time it is live, allocated, freed, leaked or temporary
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --from is not before to: there is no time between them
+#|mtrace-query: --from must be before to
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --fail-if is about rows, of which the picture 'x.svg' has none
+#|mtrace-query: --fail-if applies to rows, and the picture 'x.svg' has none
 #|Try 'mtrace-query --help'.
 #|mtrace-query: nothing to draw: no block passes
-#|mtrace-query: 'x.svg' would be no picture: leaks answers in text; flamegraph, heap-map, timeline, growth, size-histogram and lifetime-histogram draw
+#|mtrace-query: 'x.svg' names a picture, but leaks prints text; flamegraph, heap-map, timeline, growth, size-histogram and lifetime-histogram draw pictures
 #|Try 'mtrace-query --help'.
-#|mtrace-query: a picture has no other format than SVG
+#|mtrace-query: pictures have the format SVG only
 #|Try 'mtrace-query --help'.

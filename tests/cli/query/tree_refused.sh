@@ -34,6 +34,6 @@ complain mtrace-query flamegraph run.db --function-regex nowhere
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --bottom-up is for tree and flamegraph, not for leaks
 #|Try 'mtrace-query --help'.
-#|mtrace-query: a picture has no other format than SVG
+#|mtrace-query: pictures have the format SVG only
 #|Try 'mtrace-query --help'.
 #|mtrace-query: nothing to draw: server (pid 812 and 2 more): live at the peak, 0 B in 0 blocks of 0 stacks; function_regex nowhere

@@ -27,7 +27,6 @@ mtrace-query views
 #|peak                   view   one row per call site with live blocks at the time when its process ..
 #|pinning                view   one row per call site that alone prevents heap pages from being retu..
 #|pool_blocks            view   one row per block of a pool from allocation to free, inside a block ..
-#|range                  view   one row per call site with blocks that were allocated in a time rang..
 #|reallocs               view   one row per call site whose buffers grow or shrink by realloc.
 #|sites                  view   one row per call site with its names, for statements of your own.
 #|size_histogram         view   one row per class of block sizes.
@@ -81,12 +80,12 @@ mtrace-query views
 #|phases                 table  phases begun by mtrace_phase_begin; numbers cover the whole process ..
 #|pools                  table  pools made by mtrace_pool_create, or by heaptrack's calls; empty if ..
 #|processes              table  one recorded program image: fork makes a child, exec ends one image ..
-#|range_totals           table  blocks that were live at one end of a time range; empty in a file, b..
 #|realloc_chains         table  chains of two or more blocks
 #|row_ranges             table  private: ranges of values in each 4,096 rows of packed_allocation_ro..
 #|site_births            table  leaked_allocations by call site and rule; blocks that were lost at a..
 #|site_frees             table  the call site that freed most blocks of a call site: of its stacks t..
 #|site_growth            table  call sites whose live bytes changed between regular snapshots
+#|site_leak_times        table  leaked_allocations by call site and rule; blocks that were lost at a..
 #|site_leaks             table  leaks by call site and rule; blocks that were lost at an exec are no..
 #|site_shapes            table  the pattern in which the leaks, or the live bytes, of a call site ca..
 #|site_totals            table  backtrace_totals summed by call site

@@ -8,4 +8,4 @@ mtrace-query --format csv run.db sql 'SELECT sum(allocated_blocks) > 0 AS has_bl
 #|has_blocks
 #|1
 # expect stderr
-#|mtrace-record: 'run.dat' has its end; its events are in 'run.dat.gN' and 'run.dat.state' beside it
+#|mtrace-record: 'run.dat' is complete; its events are in 'run.dat.gN' and 'run.dat.state' beside it

@@ -44,7 +44,7 @@ complain mtrace-query plain.db leaks --format csv >leaks.csv
 # expect stdout
 #|status 0, lines on stderr 2
 #|status 0, lines on stderr 2
-#|… are not recorded (some of its functions are not there by name): no figure has them in it
+#|… are not recorded (some of its functions are not there by name) and not included in any number
 #|recorded
 #|       1
 #|one process after another
@@ -62,8 +62,8 @@ complain mtrace-query plain.db leaks --format csv >leaks.csv
 #|mtrace-record: run.dat: *; next: mtrace-query run.dat
 #|mtrace-import: note: blocks of jemalloc inside '*/program' are not recorded (some of its functions*)
 #|run.db: *
-#|mtrace-query: note: blocks of jemalloc inside '*/program' are not recorded (some of its functions*): no figure has them in it
-#|mtrace-query: note: blocks of jemalloc inside '*/program' are not recorded (some of its functions*): no figure has them in it
+#|mtrace-query: note: blocks of jemalloc inside '*/program' are not recorded (some of its functions*) and not included in any number
+#|mtrace-query: note: blocks of jemalloc inside '*/program' are not recorded (some of its functions*) and not included in any number
 #|mtrace-record: blocks of jemalloc inside '*/program' are not recorded (some of its functions*): build it with the system's allocator (Rust: *
 #|mtrace-record: all.dat and 3 logs of child processes: *; next: mtrace-query all.dat
 #|mtrace-import: note: blocks of jemalloc inside '*/program' are not recorded (*), nor those of other processes *

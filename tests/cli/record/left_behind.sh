@@ -63,10 +63,10 @@ done
 #|mtrace-record: still running: * (program) (*
 #|mtrace-record: daemon.dat: *
 #|mtrace-record: no allocation of './program' was recorded: *
-#|mtrace-record: not recorded: * (it may make no file beside the log, as another user*
+#|mtrace-record: not recorded: * (it has no permission to create a log next to FILE*
 #|mtrace-record: user.dat: *
 #|mtrace-record: recorded only up to an exec: what followed is not: * (program) (*
 #|mtrace-record: static.dat and 1 log of child processes: *
 #|mtrace-record: no allocation of './program' was recorded: *
-#|mtrace-record: not recorded: * (it may make no file beside the log*
+#|mtrace-record: not recorded: * (it has no permission to create a log next to FILE*
 #|mtrace-record: vfork.dat: *

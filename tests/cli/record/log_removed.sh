@@ -5,4 +5,4 @@ complain mtrace-record -o logs/run.dat -- sh -c 'rm -r logs; exit 3'
 # expect stdout
 #|status 3, lines on stderr 1
 # expect stderr glob
-#|mtrace-record: 'logs/run.dat' is missing: it, or its folder, was removed or renamed during the run, and with it the * events that were recorded
+#|mtrace-record: 'logs/run.dat' is missing: it or its folder was removed or renamed during the run; * recorded events cannot be found

@@ -37,10 +37,10 @@ grep -c 'not recorded from the start on or all the time' import.txt
 # expect stderr glob
 #|mtrace-record: './program' is recorded in part: recording was off at first*
 #|mtrace-record: later.dat: *; next: mtrace-query later.dat
-#|mtrace-record: nothing was recorded of './program': it ended before what --start-after or --start-at-rss waits for
+#|mtrace-record: nothing was recorded of './program': it ended before the time of --start-after or the size of --start-at-rss was reached
 #|mtrace-record: never.dat: *; next: mtrace-query never.dat
 #|mtrace-record: './program' is recorded in part: recording was off at first*
 #|mtrace-record: './program' is recorded in part: recording was switched off at times*
 #|mtrace-record: twice.dat: *; next: mtrace-query twice.dat
-#|mtrace-record: './cut' is recorded in part: its live log was cut*
+#|mtrace-record: './cut' is recorded in part: its live log was truncated*
 #|mtrace-record: cut.dat: *; next: mtrace-query cut.dat

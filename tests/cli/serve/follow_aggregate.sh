@@ -8,4 +8,4 @@ ls
 #|run.dat
 #|run.dat.g1
 # expect stderr
-#|mtrace-serve: 'run.dat' was recorded with --aggregate, and cannot be followed, as its events go while it grows: mtrace-import -f run.dat, as often as you like, and serve the database
+#|mtrace-serve: 'run.dat' was recorded with --aggregate, and cannot be followed, because its events are removed while it grows: run mtrace-import -f run.dat repeatedly, and serve the database

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// allocation: the life of one block: when and where it was born and ended, what realloc made of it, what else was at its address.
+// allocation: the life of one block: when and where it was allocated and freed, what realloc made of it, what else was at its address.
 
 import { toView, valueOf, type Address } from "../address";
 import { useSql, type Recording, type Row } from "../api";
@@ -17,11 +17,11 @@ const MAX_ROWS = 200;
 
 function Life({ block, recording }: { block: Row; recording: Recording }) {
   const whole = Math.max(1, Number(recording.duration_ns ?? 1));
-  const born = Number(block.alloc_ns);
-  const ended = block.free_ns === null ? whole : Number(block.free_ns);
+  const allocated = Number(block.alloc_ns);
+  const freed = block.free_ns === null ? whole : Number(block.free_ns);
   return (
-    <div class="life" role="img" aria-label={`alive from ${formatInstant(born)} to ${block.free_ns === null ? "the end" : formatInstant(ended)}`}>
-      <div style={{ left: `${(born / whole) * 100}%`, width: `${Math.max(0.3, ((ended - born) / whole) * 100)}%` }} />
+    <div class="life" role="img" aria-label={`alive from ${formatInstant(allocated)} to ${block.free_ns === null ? "the end" : formatInstant(freed)}`}>
+      <div style={{ left: `${(allocated / whole) * 100}%`, width: `${Math.max(0.3, ((freed - allocated) / whole) * 100)}%` }} />
     </div>
   );
 }

@@ -39,7 +39,7 @@ function Instants({ address }: { address: Address }) {
         <Link to={toView(address, "live", { alive_at: after })}>what was live at {after}</Link>
       </p>
       {rows.length > 0 ? (
-        <Table rows={rows} columns={shownColumns(rows, null)} caption="what changed between two instants" cell={makeCell(address)} />
+        <Table rows={rows} columns={shownColumns(rows, null)} caption="what changed between two times" cell={makeCell(address)} />
       ) : (
         <Notice answer={answer} empty="nothing changed" />
       )}

@@ -51,7 +51,7 @@ function Facts({ summary, process }: { summary: Row; process: Row | undefined })
     ["recording", `${formatCount(number(summary, "events"))} events, ${formatCount(number(summary, "events_dropped"))} dropped; ${formatShare(number(summary, "complete_share"))} of stacks complete`],
   ];
   const elided = number(summary, "elided_blocks");
-  if (elided > 0) facts.splice(3, 0, ["elided", `${formatBlocks(elided)}, all of them freed soon: in all totals, without rows${number(summary, "threads") > 1 ? "; the peak may have been higher by what of them was live at a time (meta: elided.most_live_bytes)" : ""}`]);
+  if (elided > 0) facts.splice(3, 0, ["elided", `${formatBlocks(elided)}, all of them freed soon: in all totals, without rows${number(summary, "threads") > 1 ? "; the peak may have been higher by those live at one time (meta: elided.most_live_bytes)" : ""}`]);
   return (
     <dl class="facts">
       {facts.map(([name, text]) => (

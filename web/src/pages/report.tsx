@@ -23,10 +23,10 @@ const STACKS_SHOWN = 5;
 
 function OneStack({ row }: { row: Row }) {
   const id = Number(row.backtrace_id);
-  const figures = ["leaked_bytes", "leaked_blocks", "allocated_bytes", "allocated_blocks", "own_peak_bytes"].filter((column) => typeof row[column] === "number");
+  const columns = ["leaked_bytes", "leaked_blocks", "allocated_bytes", "allocated_blocks", "own_peak_bytes"].filter((column) => typeof row[column] === "number");
   return (
     <section class="one-stack">
-      <h3>{figures.map((column) => `${formatCell(column, row[column] ?? null)} ${column.replace(/_bytes$/, "").replaceAll("_", " ")}`).join(", ")}</h3>
+      <h3>{columns.map((column) => `${formatCell(column, row[column] ?? null)} ${column.replace(/_bytes$/, "").replaceAll("_", " ")}`).join(", ")}</h3>
       <Stack id={id} />
       <Freed id={id} />
     </section>

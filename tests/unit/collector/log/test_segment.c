@@ -106,7 +106,7 @@ static void a_long_call_is_the_base_of_its_segment(void **state)
     assert_true(fresh->base_monotonic_ns > 0);
 }
 
-static void events_leave_no_room_for_late_side_writers(void **state)
+static void events_leave_no_room_for_late_fallback_writers(void **state)
 {
     struct log_segment *segment;
 
@@ -117,7 +117,7 @@ static void events_leave_no_room_for_late_side_writers(void **state)
 }
 
 /* It found the segment while that was the current one of its kind. */
-static void definitions_leave_no_room_for_late_side_writers(void **state)
+static void definitions_leave_no_room_for_late_fallback_writers(void **state)
 {
     struct segment_shared shared = {.kind = LOG_SEGMENT_FALLBACK};
     struct log_segment *late;
@@ -380,8 +380,8 @@ int main(void)
         cmocka_unit_test_teardown(filling_is_fresh, close_log),
         cmocka_unit_test_teardown(a_filling_that_is_being_zeroed_has_no_name, close_log),
         cmocka_unit_test_teardown(a_long_call_is_the_base_of_its_segment, close_log),
-        cmocka_unit_test_teardown(events_leave_no_room_for_late_side_writers, close_log),
-        cmocka_unit_test_teardown(definitions_leave_no_room_for_late_side_writers, close_log),
+        cmocka_unit_test_teardown(events_leave_no_room_for_late_fallback_writers, close_log),
+        cmocka_unit_test_teardown(definitions_leave_no_room_for_late_fallback_writers, close_log),
         cmocka_unit_test_teardown(a_full_segment_has_no_room_again, close_log),
         cmocka_unit_test_teardown(sealed_segments_reach_the_recorder, close_log),
         cmocka_unit_test_teardown(who_goes_on_without_a_log_ends_well, close_log),

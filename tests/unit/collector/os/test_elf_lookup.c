@@ -113,23 +113,24 @@ static void real_functions_are_the_next_definitions(void **state)
 
 static void early_blocks_are_apart_and_keep_their_contents(void **state)
 {
-    char *a = real_early_allocate(0, 100);
-    char *b = real_early_allocate(64, 100);
+    char *a = real_bootstrap_allocate(0, 100);
+    char *b = real_bootstrap_allocate(64, 100);
     char *moved;
 
     (void)state;
-    assert_false(real_is_early());
+    assert_false(real_is_bootstrap());
     assert_non_null(a);
     assert_non_null(b);
     assert_int_equal((uintptr_t)b % 64, 0);
     assert_true(b >= a + 100 || a >= b + 100);
-    assert_true(real_is_early_block(a) && real_is_early_block(b) && !real_is_early_block(&a));
+    assert_true(real_is_bootstrap_block(a) && real_is_bootstrap_block(b)
+                && !real_is_bootstrap_block(&a));
     strcpy(a, "kept");
-    moved = real_early_reallocate(a, 200);
-    assert_false(real_is_early_block(moved)); /* malloc works by now */
+    moved = real_bootstrap_reallocate(a, 200);
+    assert_false(real_is_bootstrap_block(moved)); /* malloc works by now */
     assert_string_equal(moved, "kept");
     free(moved);
-    assert_null(real_early_allocate(0, 1 << 20));
+    assert_null(real_bootstrap_allocate(0, 1 << 20));
 }
 
 /* To AArch64 the tag of that number is DT_AARCH64_AUTH_RELRSZ: bytes, and more than there are symbols. */

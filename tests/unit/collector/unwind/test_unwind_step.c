@@ -105,7 +105,7 @@ static const struct cfi_row *row_at_function(uint32_t last)
     put(g_module.start + 12, 1u << 31 | REPORTED);
     put(g_module.start + UNREPORTED_AT, 0xbf00b510); /* push {r4, lr}; nop */
     put(g_module.start + REPORTED_AT - 4, last);
-    scratch = (struct unwind_cfi_scratch){.is_gone = false};
+    scratch = (struct unwind_cfi_scratch){.is_unmapped = false};
     assert_int_equal(
         unwind_cfi_find_row(g_module.start + REPORTED_AT - 1, 0, false, &scratch, &module),
         CFI_FOUND);

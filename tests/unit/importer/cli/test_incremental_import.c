@@ -718,7 +718,7 @@ static void import_single(struct pair *pair, const struct place *place,
 static void assert_as_views(const char *path)
 {
     static const char *const tables[] = {"site_totals",      "site_frees",  "site_leaks",
-                                         "site_births",      "site_shapes", "site_growth",
+                                         "site_leak_times",  "site_shapes", "site_growth",
                                          "suppressed_stacks"};
     sqlite3 *db;
 
@@ -886,7 +886,7 @@ static void refuse_damaged(struct saved *saved, const struct import_options *opt
         assert_int_equal(incremental_import_open(options, progress, &loaded, NULL), 0);
         incremental_import_leave_rows_out(loaded);
         assert_int_not_equal(incremental_import_load(loaded, &source, &err), 0);
-        assert_non_null(strstr(err.text, "state of the recording"));
+        assert_non_null(strstr(err.text, "checkpoint of the recording"));
         incremental_import_close(loaded);
         if (byte)
             *byte ^= 1;
@@ -1108,7 +1108,7 @@ static void another_log_after_a_state(void **state)
     assert_int_equal(unlink(place.live), 0);
     write_log(&script, n_steps_of_run / 8, place.live, false);
     assert_int_equal(incremental_import_advance(incremental, UINT64_MAX, &err), ERROR_FORMAT);
-    assert_non_null(strstr(err.text, "what it defines is not what it was"));
+    assert_non_null(strstr(err.text, "its definitions have changed"));
     incremental_import_close(incremental);
     remove_place(&place);
 }

@@ -106,7 +106,7 @@ static void start(struct program *program, const struct place *place)
     *program = (struct program){.generation = place->generation, .ticks = START_TICKS};
     program->builder = log_builder_open(place->log, &options);
     log_builder_header(program->builder)->flags |= LOG_FLAG_RING;
-    log_builder_header(program->builder)->n_generations = 1;
+    log_builder_header(program->builder)->n_rotated_logs = 1;
     define(program->builder, START_TICKS);
     log_builder_flush(program->builder);
 }
@@ -168,7 +168,7 @@ int __wrap_log_rotation_find(const char *log_path, struct log_rotation *ret)
     char *next = log_rotation_name(log_path, 2);
     const char *before = program->generation;
     program->generation = next;
-    log_builder_header(program->builder)->n_generations = 2;
+    log_builder_header(program->builder)->n_rotated_logs = 2;
     work(program, N_THREADS);
     seal(program, 1, N_THREADS);
     end(program);

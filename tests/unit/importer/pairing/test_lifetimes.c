@@ -25,7 +25,7 @@ static struct live_block block_of(uint64_t id)
         .alloc_ns = id * 10 & 0xffffffff,
         .address = (0x10000 + (id * 7919 % 100000) * 16) & 0xffffffff,
         .size = id % 5000 & 0xffff,
-        .node = (uint32_t)(id % 300 + 1),
+        .backtrace = (uint32_t)(id % 300 + 1),
         .thread = (uint32_t)(id / 1000 % 3 + 1),
         .call = id % 11 == 0 ? LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN : LOG_CHUNK_KNOWN,
         .alignment_log2 = id % 13 == 0 ? 6 : 0,
@@ -43,7 +43,7 @@ static struct pairing_end end_of(const struct live_block *block)
         .time_ns = block->alloc_ns + block->allocation_id % 1000,
         .intervening = own ? block->allocation_id % 7 : PAIRING_UNKNOWN,
         .thread = own ? block->thread : block->thread + 1,
-        .node = own ? 9 : 10,
+        .backtrace = own ? 9 : 10,
         .ended_by = PAIRING_FREED,
     };
 }
@@ -63,7 +63,7 @@ static void check(const struct allocation *read)
     assert_int_equal(read->address, block.address);
     assert_int_equal(read->size_bytes, block.size);
     assert_int_equal(read->slack_bytes, live_block_slack(&block));
-    assert_int_equal(read->node, block.node);
+    assert_int_equal(read->backtrace, block.backtrace);
     assert_int_equal(read->thread, block.thread);
     assert_int_equal(read->call, block.call);
     assert_int_equal(read->alignment_log2, block.alignment_log2);
@@ -71,7 +71,7 @@ static void check(const struct allocation *read)
     assert_int_equal(read->lifetime_ns, ended ? end.time_ns - block.alloc_ns : PAIRING_UNKNOWN);
     assert_int_equal(read->intervening, ended ? end.intervening : PAIRING_UNKNOWN);
     assert_int_equal(read->free_thread, ended ? end.thread : 0);
-    assert_int_equal(read->free_node, ended ? end.node : 0);
+    assert_int_equal(read->free_backtrace, ended ? end.backtrace : 0);
     assert_int_equal(read->is_above, read->allocation_id % 3 == 0);
 }
 
@@ -113,7 +113,7 @@ static void give_chain(struct lifetimes *lifetimes)
     struct pairing_end end = {.time_ns = 20,
                               .intervening = PAIRING_UNKNOWN,
                               .thread = 1,
-                              .node = 4,
+                              .backtrace = 4,
                               .ended_by = PAIRING_REALLOCATED};
     struct pairing_link link = {.chain_id = 1, .chain_position = 2, .realloc_from_id = 1};
     struct pairing_chain chain = {.chain_id = 1,
@@ -125,7 +125,7 @@ static void give_chain(struct lifetimes *lifetimes)
                                   .copied_bytes = 77,
                                   .moves = 1,
                                   .process = 1,
-                                  .last_node = second.node};
+                                  .last_backtrace = second.backtrace};
 
     assert_int_equal(lifetimes_allocated(lifetimes, &first, 0, false, NULL, NULL), 0);
     assert_int_equal(lifetimes_ended(lifetimes, &first, &end, NULL), 0);
@@ -149,7 +149,7 @@ static void chain(void **state)
     assert_int_equal(read.chain_position, 1);
     assert_non_null(reported);
     assert_int_equal(reported->first_size, read.size_bytes);
-    assert_int_equal(reported->first_node, read.node);
+    assert_int_equal(reported->first_backtrace, read.backtrace);
     assert_int_equal(reported->copied_bytes, 77);
     assert_int_equal(reported->end_ns, PAIRING_UNKNOWN);
     assert_int_equal(lifetimes_next(lifetimes, &read, &reported, NULL), 1);

@@ -101,16 +101,16 @@ static int on_unmatched(void *context, const struct pairing_unmatched *unmatched
     (void)err;
     emit(context, "unmatched-%s@%uby%u ", unmatched->is_realloc ? "realloc" : "free",
          (unsigned)unmatched->time_ns, unmatched->thread);
-    return unmatched->address && unmatched->process && unmatched->node == 3 ? 0 : ERROR_FORMAT;
+    return unmatched->address && unmatched->process && unmatched->backtrace == 3 ? 0 : ERROR_FORMAT;
 }
 
 static int on_live_at_end(void *context, uint32_t process, const struct live_block *block,
-                          uint32_t group, enum pairing_ended_by ended_by, uint32_t chain_node,
+                          uint32_t group, enum pairing_ended_by ended_by, uint32_t chain_backtrace,
                           struct error *err)
 {
     (void)process;
     (void)err;
-    (void)chain_node;
+    (void)chain_backtrace;
     if (group)
         emit(context, "in%u:", group);
     emit(context, "%s%u ", ended_by == PAIRING_EXEC ? "exec" : "leaked",
@@ -157,7 +157,7 @@ static void give(struct story *story, struct event event)
     struct error err = {0};
 
     event.process = event.process ? event.process : 1;
-    event.node = 3;
+    event.backtrace = 3;
     assert_int_equal(pairing_event(story->pairing, &event, &err), 0);
 }
 

@@ -87,8 +87,8 @@ static void expect_interpreted(struct log_set *set)
     assert_int_equal(events[3].address, events[2].address);
     assert_int_equal(events[4].address, events[1].address);
     assert_true(events[5].address != events[0].address && events[5].address != events[1].address);
-    assert_int_equal(definitions->backtraces[events[0].node].depth, 2);
-    assert_int_equal(definitions->backtraces[events[1].node].depth, 1);
+    assert_int_equal(definitions->backtraces[events[0].backtrace].depth, 2);
+    assert_int_equal(definitions->backtraces[events[1].backtrace].depth, 1);
     free(reading.events);
     log_set_close(set);
 }
@@ -272,7 +272,7 @@ static enum definitions_status status_of(const struct log_set *set,
 {
     for (size_t i = 0; i < reading->n_events; i++) {
         if (reading->events[i].kind == EVENT_ALLOC && reading->events[i].size == size)
-            return log_set_definitions(set)->backtraces[reading->events[i].node].status;
+            return log_set_definitions(set)->backtraces[reading->events[i].backtrace].status;
     }
     fail_msg("no allocation of %d bytes", (int)size);
     return DEFINITIONS_COMPLETE;

@@ -105,7 +105,7 @@ static void test_allocations(void **state)
     assert_int_equal(event.call, LOG_CALL_CALLOC);
     assert_int_equal(event.chunk_flags, LOG_CHUNK_KNOWN | LOG_CHUNK_MMAPPED);
     assert_int_equal(event.alignment_log2, 0);
-    assert_int_equal(event.node, BACKTRACE);
+    assert_int_equal(event.backtrace, BACKTRACE);
     assert_int_equal(event.thread, 40);
 
     event = DECODE(WORD_0(LOG_ALLOC_WIDE), 0x4000, LOG_CALL_ALIGNED_ALLOC | 12 << 8, 1ull << 45,
@@ -239,7 +239,7 @@ static void test_process(void **state)
     event = DECODE(WORD_0(LOG_TRACING), 0);
     assert_int_equal(event.kind, EVENT_TRACING);
     assert_int_equal(event.value, NODE);
-    assert_int_equal(event.node, DEFINITIONS_NO_BACKTRACE);
+    assert_int_equal(event.backtrace, DEFINITIONS_NO_BACKTRACE);
 
     event = DECODE(WORD_0(LOG_END), 0, LOG_END_EXIT | (uint64_t)(uint32_t)-1 << 32);
     assert_int_equal(event.kind, EVENT_END);
@@ -259,7 +259,7 @@ static void test_process(void **state)
     assert_int_equal(event.lifetime_ns, 12345);
     assert_int_equal(event.pair, 90 | 20ull << 32);
     assert_int_equal(event.result, 7);
-    assert_int_equal(event.free_node, BACKTRACE);
+    assert_int_equal(event.free_backtrace, BACKTRACE);
 
     event = DECODE(WORD_0(LOG_ELIDED), 0, 5 | 1ull << 16, 100, 90 | 20ull << 32);
     assert_int_equal(event.lifetime_ns, 20);
@@ -275,7 +275,7 @@ static void test_process(void **state)
     assert_int_equal(event.lifetime_ns, 12345);
     assert_int_equal(event.pair, 90 | 20ull << 32);
     assert_int_equal(event.result, 7);
-    assert_int_equal(event.free_node, BACKTRACE);
+    assert_int_equal(event.free_backtrace, BACKTRACE);
     assert_int_equal(event.least_bytes, 10);
     assert_int_equal(event.largest_bytes, 200);
     assert_int_equal(event.temporary_bytes, 700);

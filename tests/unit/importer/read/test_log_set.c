@@ -175,16 +175,19 @@ static void test_stacks_of_two_processes_are_one_tree(void **state)
     reading = log_reading_events(set);
     assert_int_equal(reading.n_events, 8);
     for (size_t i = 0; i < 8; i++)
-        assert_string_equal(stack_text(definitions, reading.events[i].node), stacks[i]);
-    assert_int_equal(reading.events[0].node, reading.events[1].node);
-    assert_int_equal(reading.events[0].node, reading.events[5].node);
-    assert_int_not_equal(reading.events[0].node, reading.events[6].node);
-    assert_int_not_equal(reading.events[0].node, reading.events[7].node);
-    assert_int_not_equal(reading.events[2].node, reading.events[4].node);
-    assert_int_equal(definitions->backtraces[reading.events[2].node].status, DEFINITIONS_TRUNCATED);
-    assert_int_equal(definitions->backtraces[reading.events[3].node].status, DEFINITIONS_GUESSED);
-    assert_int_equal(definitions->backtraces[reading.events[4].node].status, DEFINITIONS_COMPLETE);
-    assert_int_equal(definitions->backtraces[reading.events[0].node].depth, 2);
+        assert_string_equal(stack_text(definitions, reading.events[i].backtrace), stacks[i]);
+    assert_int_equal(reading.events[0].backtrace, reading.events[1].backtrace);
+    assert_int_equal(reading.events[0].backtrace, reading.events[5].backtrace);
+    assert_int_not_equal(reading.events[0].backtrace, reading.events[6].backtrace);
+    assert_int_not_equal(reading.events[0].backtrace, reading.events[7].backtrace);
+    assert_int_not_equal(reading.events[2].backtrace, reading.events[4].backtrace);
+    assert_int_equal(definitions->backtraces[reading.events[2].backtrace].status,
+                     DEFINITIONS_TRUNCATED);
+    assert_int_equal(definitions->backtraces[reading.events[3].backtrace].status,
+                     DEFINITIONS_GUESSED);
+    assert_int_equal(definitions->backtraces[reading.events[4].backtrace].status,
+                     DEFINITIONS_COMPLETE);
+    assert_int_equal(definitions->backtraces[reading.events[0].backtrace].depth, 2);
     assert_int_equal(log_reading_damages(set), 0);
     free(reading.events);
     log_set_close(set);
@@ -219,8 +222,9 @@ static void test_lost_parents_and_cycles(void **state)
     check_tree(definitions);
     reading = log_reading_events(set);
     for (size_t i = 0; i < 7; i++)
-        assert_string_equal(stack_text(definitions, reading.events[i].node), stacks[i]);
-    assert_int_equal(definitions->backtraces[reading.events[0].node].status, DEFINITIONS_TRUNCATED);
+        assert_string_equal(stack_text(definitions, reading.events[i].backtrace), stacks[i]);
+    assert_int_equal(definitions->backtraces[reading.events[0].backtrace].status,
+                     DEFINITIONS_TRUNCATED);
     assert_int_equal(log_set_damage(set)->count[LOG_DAMAGE_NODE], 5);
     free(reading.events);
     log_set_close(set);
@@ -342,7 +346,7 @@ static void test_a_process_of_another_pid_namespace_is_seen(void **state)
 
     (void)state;
     assert_string_equal(end_kind_of_only(path), "running");
-    bool is_reported = writer_liveness_look_at_file(fd) != WRITER_LIVENESS_UNKNOWN;
+    bool is_reported = writer_liveness_of_file(fd) != WRITER_LIVENESS_UNKNOWN;
     close(fd);
     if (is_reported)
         assert_string_equal(end_kind_of_only(path), "unknown");
@@ -450,7 +454,7 @@ static void test_wrong_files_are_named(void **state)
                   7, ERROR_FORMAT, "program");
     check_content("\1\2\3\4\5", 5, ERROR_FORMAT, "at byte 0");
     check_content(zeros, sizeof(zeros), ERROR_FORMAT, "no header");
-    check_content(bytes, 100, ERROR_FORMAT, "cut inside its header at byte 100");
+    check_content(bytes, 100, ERROR_FORMAT, "ends inside its header at byte 100");
     header->version = LOG_VERSION + 1;
     check_content(bytes, n, ERROR_VERSION, "newer");
     header->version = LOG_VERSION;
@@ -749,14 +753,14 @@ static void test_a_question_is_seen(void **state)
 {
     const char *path = log_reading_path("asked");
     struct log_builder *builder = log_builder_open(path, &(struct log_builder_options){0});
-    struct log_question *question;
+    struct log_request *question;
     uint8_t *bytes;
     size_t n;
 
     (void)state;
     log_builder_close(builder);
     n = log_reading_load(path, &bytes);
-    question = log_question_of((struct log_file *)(void *)bytes);
+    question = log_request_of((struct log_file *)(void *)bytes);
     store_log(path, bytes, n);
     struct log_set *set = log_reading_open(path);
     assert_true(log_set_is_growing(set));

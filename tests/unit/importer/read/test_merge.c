@@ -42,7 +42,7 @@ static void test_two_threads_interleave(void **state)
         assert_int_equal(event->address, 0x1000 + 64 * i);
         assert_int_equal(event->size, i);
         assert_true(event->usable >= i && event->usable < i + 32);
-        assert_int_equal(event->node, DEFINITIONS_NO_BACKTRACE);
+        assert_int_equal(event->backtrace, DEFINITIONS_NO_BACKTRACE);
     }
     free(reading.events);
 }

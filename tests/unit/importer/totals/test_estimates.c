@@ -92,7 +92,7 @@ static struct live_block block_of(unsigned i)
                                .alloc_ns = 1 + i,
                                .allocations_low = g_allocations[i],
                                .size = size_of(i),
-                               .node = stack_of(i),
+                               .backtrace = stack_of(i),
                                .thread = 1};
 }
 
@@ -137,7 +137,7 @@ static struct totals *record(uint64_t seed)
         if (g_drawn[i] && leaks(i)) {
             struct live_block block = block_of(i);
             assert_int_equal(
-                totals_live_at_end(totals, 1, &block, PAIRING_LEAKED, block.node, NULL), 0);
+                totals_live_at_end(totals, 1, &block, PAIRING_LEAKED, block.backtrace, NULL), 0);
         }
     }
     assert_int_equal(totals_flush(totals, NULL), 0);
@@ -185,7 +185,7 @@ static void read_estimates(const struct totals *totals, struct estimate *ret)
         add(&ret[LEAKED_BYTES], stack->leaked_bytes, variances->leaked.bytes);
         add(&ret[PEAK_BLOCKS], stack->peak_blocks, variances->peak.blocks);
         add(&ret[PEAK_BYTES], stack->peak_bytes, variances->peak.bytes);
-        if (stack->node != 2)
+        if (stack->backtrace != 2)
             continue;
         add(&ret[STACK_LEAKED_BLOCKS], stack->leaked_blocks, variances->leaked.blocks);
         add(&ret[STACK_LEAKED_BYTES], stack->leaked_bytes, variances->leaked.bytes);

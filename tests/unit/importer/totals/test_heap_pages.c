@@ -49,13 +49,13 @@ static void begin(struct fixture *fixture, uint8_t call)
 }
 
 static void add(struct fixture *fixture, uint64_t id, uint64_t offset, uint64_t size,
-                uint64_t slack, uint32_t node)
+                uint64_t slack, uint32_t backtrace)
 {
     struct allocation allocation = {.allocation_id = id,
                                     .address = HEAP + offset,
                                     .size_bytes = size,
                                     .slack_bytes = slack,
-                                    .node = node,
+                                    .backtrace = backtrace,
                                     .heap = 1};
 
     assert_int_equal(heap_pages_add(&fixture->pages, &allocation, NULL), 0);
@@ -100,7 +100,7 @@ static void six_parts(void **state)
     assert_int_equal(parts->free_page_bytes, PAGE);
     assert_int_equal(parts->top_bytes, 6 * PAGE);
     assert_int_equal(fixture.pages.states[1].topmost_id, 3);
-    assert_int_equal(fixture.pages.states[1].topmost_node, 9);
+    assert_int_equal(fixture.pages.states[1].topmost_backtrace, 9);
     end(&fixture);
 }
 
@@ -119,11 +119,11 @@ static void owners(void **state)
     assert_int_equal(fixture.pages.n_pages, 3);
     const struct heap_page *pages = fixture.pages.pages;
     assert_int_equal(pages[0].address, HEAP);
-    assert_int_equal(pages[0].owner_node, 7);
+    assert_int_equal(pages[0].owner_backtrace, 7);
     assert_int_equal(pages[0].live_bytes, 128);
     assert_int_equal(pages[0].live_blocks, 2);
     assert_int_equal(pages[1].address, HEAP + 2 * PAGE);
-    assert_int_equal(pages[1].owner_node, 8);
+    assert_int_equal(pages[1].owner_backtrace, 8);
     assert_int_equal(pages[1].live_bytes, 16);
     assert_true(pages[1].common_frames == HEAP_PAGES_ONE_STACK);
     assert_int_equal(pages[2].common_frames, 0);
@@ -201,12 +201,12 @@ static void any_order(void **state)
         const struct heap_page *page = &fixture.pages.pages[k];
         assert_int_equal(page->address, HEAP + k * PAGE);
         assert_int_equal(page->example_id, 3 * k + 1);
-        assert_int_equal(page->owner_node, 10);
+        assert_int_equal(page->owner_backtrace, 10);
         assert_int_equal(page->common_frames, 0);
         assert_int_equal(page->live_blocks, k + 1 < N_PAGES ? 3 : 4);
     }
     assert_int_equal(fixture.pages.states[1].topmost_id, 3 * N_PAGES);
-    assert_int_equal(fixture.pages.states[1].topmost_node, 12);
+    assert_int_equal(fixture.pages.states[1].topmost_backtrace, 12);
     end(&fixture);
 }
 

@@ -52,12 +52,12 @@ static void begin(struct fixture *fixture)
 }
 
 static void add(struct fixture *fixture, uint32_t heap, uint64_t id, uint64_t offset, uint64_t size,
-                uint32_t node)
+                uint32_t backtrace)
 {
     struct allocation allocation = {.allocation_id = id,
                                     .address = HEAP + offset,
                                     .size_bytes = size,
-                                    .node = node,
+                                    .backtrace = backtrace,
                                     .heap = heap};
 
     assert_int_equal(heap_pages_add(&fixture->pages, &allocation, NULL), 0);
@@ -69,7 +69,7 @@ static void end(struct fixture *fixture)
     heap_ranges_free(fixture->ranges);
 }
 
-/* HN-1, HN-2: node 7 owns three pages of process 1, two with 50 bytes; page 4 is nobody's. */
+/* HN-1, HN-2: backtrace 7 owns three pages of process 1, two with 50 bytes; page 4 is nobody's. */
 static void by_process_and_owner(void **state)
 {
     const uint64_t moments_ns[] = {0, 100, 100};
@@ -89,15 +89,15 @@ static void by_process_and_owner(void **state)
     assert_int_equal(heap_pages_finish(&fixture.pages, moments_ns, NULL), 0);
     assert_int_equal(heap_pages_make_pins(&fixture.pages, &pins, &n, NULL), 0);
     assert_int_equal(n, 3);
-    assert_int_equal(pins[0].node, 3);
+    assert_int_equal(pins[0].backtrace, 3);
     assert_int_equal(pins[0].example_id, 7);
-    assert_int_equal(pins[1].node, 7);
+    assert_int_equal(pins[1].backtrace, 7);
     assert_int_equal(pins[1].heap, 1);
     assert_int_equal(pins[1].n_pages, 3);
     assert_int_equal(pins[1].live_bytes, 200);
     assert_int_equal(pins[1].emptiest_bytes, 50);
     assert_int_equal(pins[1].example_id, 2);
-    assert_int_equal(pins[2].node, 7);
+    assert_int_equal(pins[2].backtrace, 7);
     assert_int_equal(pins[2].heap, 2);
     assert_int_equal(pins[2].n_pages, 1);
     free(pins);
@@ -122,7 +122,7 @@ static void frames_in_common(void **state)
     assert_int_equal(heap_pages_finish(&fixture.pages, moments_ns, NULL), 0);
     assert_int_equal(heap_pages_make_pins(&fixture.pages, &pins, &n, NULL), 0);
     assert_int_equal(n, 2);
-    assert_int_equal(pins[0].node, 2);
+    assert_int_equal(pins[0].backtrace, 2);
     assert_int_equal(pins[0].common_frames, 1);
     assert_int_equal(pins[0].n_pages, 1);
     assert_int_equal(pins[1].common_frames, 2);

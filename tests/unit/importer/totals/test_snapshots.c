@@ -75,7 +75,7 @@ static void make_history(struct history *history, uint64_t start_ns, uint64_t *r
             *allocated = (struct live_block){.thread = 1};
             allocated->alloc_ns = now & ((UINT64_C(1) << 56) - 1);
             allocated->size = next_random(random) % 500 & ((UINT64_C(1) << 48) - 1);
-            allocated->node = (uint32_t)(next_random(random) % N_STACKS) + 1;
+            allocated->backtrace = (uint32_t)(next_random(random) % N_STACKS) + 1;
             live[block] = i;
         } else {
             history->steps[i].block = (unsigned)live[block];
@@ -97,7 +97,7 @@ static int on_reported(void *context, const struct snapshot *snapshot, struct er
     assert_in_range(reported->n, 0, MAX_REPORTED - 1);
     for (size_t i = 0; i < snapshot->n_stacks; i++) {
         const struct snapshot_stack *stack = &snapshot->stacks[i];
-        uint32_t k = stack->node - 1;
+        uint32_t k = stack->backtrace - 1;
         assert_true(stack->live_bytes != reported->now_bytes[k]
                     || stack->live_blocks != reported->now_blocks[k]);
         reported->now_bytes[k] = stack->live_bytes;
@@ -166,8 +166,9 @@ static void check_levels(const struct history *history, const struct reported *r
         for (int i = 0; i < N_STEPS && history->steps[i].time_ns <= reported->at_ns[n]; i++) {
             const struct step *step = &history->steps[i];
             const struct live_block *block = &history->blocks[step->block];
-            bytes[block->node - 1] += step->is_allocation ? block->size : -(uint64_t)block->size;
-            blocks[block->node - 1] += step->is_allocation ? 1 : -UINT64_C(1);
+            bytes[block->backtrace - 1] +=
+                step->is_allocation ? block->size : -(uint64_t)block->size;
+            blocks[block->backtrace - 1] += step->is_allocation ? 1 : -UINT64_C(1);
         }
         assert_memory_equal(reported->bytes[n], bytes, sizeof bytes);
         assert_memory_equal(reported->blocks[n], blocks, sizeof blocks);

@@ -69,7 +69,7 @@ static int on_snapshot(void *context, const struct snapshot *snapshot, struct er
     (void)err;
     for (size_t i = 0; i < snapshot->n_stacks; i++)
         reported->sum =
-            reported->sum * 31 + snapshot->stacks[i].node + snapshot->stacks[i].live_bytes;
+            reported->sum * 31 + snapshot->stacks[i].backtrace + snapshot->stacks[i].live_bytes;
     reported->sum = reported->sum * 31 + snapshot->at_ns;
     reported->n++;
     return 0;
@@ -99,7 +99,7 @@ static void make_events(struct program *program, uint64_t seed)
                                 .address = 0x10000 + 40960 * (next_random(&seed) % N_ADDRESSES),
                                 .process = program->threads[thread].process,
                                 .thread = thread};
-        event->node = FIRST_STACK + (uint32_t)(next_random(&seed) % (N_STACKS - FIRST_STACK));
+        event->backtrace = FIRST_STACK + (uint32_t)(next_random(&seed) % (N_STACKS - FIRST_STACK));
         if (event->kind == EVENT_ALLOC) {
             event->size = next_random(&seed) % (what < 100 ? 400000 : 300);
             event->usable = event->size + next_random(&seed) % (what < 50 ? 200000 : 20);
@@ -108,7 +108,7 @@ static void make_events(struct program *program, uint64_t seed)
             if (what % 55 == 1)
                 event->chunk_flags |= LOG_CHUNK_NON_MAIN;
         } else if (what % 7 == 0) {
-            event->node = DEFINITIONS_NO_BACKTRACE;
+            event->backtrace = DEFINITIONS_NO_BACKTRACE;
         }
         if (what >= 998)
             event->kind = what == 999 ? EVENT_ELIDED_ALLOCATIONS : EVENT_NEXT_OWNER;
@@ -312,10 +312,10 @@ static void a_prefetch_slot_of_another_event_keeps_its_stack(void **state)
     struct live_table live = {.n_slots = 0};
     struct live_table other_live = {.n_slots = 0};
     struct process_totals totals = {.pages = NULL};
-    struct stack_totals other_stack = {.node = FIRST_STACK};
+    struct stack_totals other_stack = {.backtrace = FIRST_STACK};
     const struct expecting own = {.process = 1, .live = &live, .totals = &totals};
     const struct event event = {
-        .kind = EVENT_ALLOC, .process = 1, .address = 4096, .node = FIRST_STACK};
+        .kind = EVENT_ALLOC, .process = 1, .address = 4096, .backtrace = FIRST_STACK};
     struct expected expected = {.prefetch_slot = {.table = &other_live, .address = 4096},
                                 .stack = &other_stack};
 

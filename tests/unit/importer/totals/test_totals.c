@@ -14,7 +14,7 @@
 static void refuses_chains_of_no_stack(void **state)
 {
     const struct live_block block = {
-        .address = 4096, .alloc_ns = 1, .size = 100, .node = 1, .thread = 1};
+        .address = 4096, .alloc_ns = 1, .size = 100, .backtrace = 1, .thread = 1};
     struct totals_block counted;
     struct totals *totals;
     struct error err = {0};
@@ -27,7 +27,7 @@ static void refuses_chains_of_no_stack(void **state)
     totals_finish(totals);
     assert_int_equal(totals_live_at_end(totals, 1, &block, PAIRING_LEAKED, 1, &err), 0);
     assert_int_equal(totals_live_at_end(totals, 1, &block, PAIRING_LEAKED, 2, &err), ERROR_FORMAT);
-    assert_non_null(strstr(err.text, "state of the recording"));
+    assert_non_null(strstr(err.text, "checkpoint of the recording"));
     assert_int_equal(totals_live_at_end(totals, 1, &block, PAIRING_LEAKED, 100000, &err),
                      ERROR_FORMAT);
     totals_free(totals);
@@ -42,7 +42,7 @@ static void pairs_beyond_the_first_are_one(void **state)
         N = 1000
     };
     const struct live_block block = {
-        .address = 4096, .alloc_ns = 1, .size = 100, .node = 1, .thread = 1};
+        .address = 4096, .alloc_ns = 1, .size = 100, .backtrace = 1, .thread = 1};
     struct totals_block counted;
     struct totals *totals;
 
@@ -53,7 +53,7 @@ static void pairs_beyond_the_first_are_one(void **state)
     totals_block_read(totals, 1, &block, &counted);
     for (uint32_t i = 0; i < N; i++) {
         const struct pairing_end end = {
-            .time_ns = 1, .node = 2 + i % N_SITES, .thread = 1, .ended_by = PAIRING_FREED};
+            .time_ns = 1, .backtrace = 2 + i % N_SITES, .thread = 1, .ended_by = PAIRING_FREED};
         assert_int_equal(totals_allocated(totals, 1, &counted, NULL, NULL), 0);
         assert_int_equal(totals_ended(totals, 1, &counted, &end, NULL), 0);
     }

@@ -112,8 +112,8 @@ static void give(struct fixture *fixture, struct event event)
         event.process = 1;
     if (event.thread == 0)
         event.thread = event.process == 1 ? 1 : 4;
-    if (event.node == 0)
-        event.node = STACK_A;
+    if (event.backtrace == 0)
+        event.backtrace = STACK_A;
     assert_int_equal(statistics_event(fixture->statistics, &event, &fixture->err), 0);
 }
 
@@ -160,10 +160,10 @@ static const char *ask(struct fixture *fixture, const char *sql)
     {                                                                                 \
         .kind = EVENT_ALLOC, .time_ns = (at), .address = (where), .size = __VA_ARGS__ \
     }
-#define FREE(at, ...)                                                                   \
-    (struct event)                                                                      \
-    {                                                                                   \
-        .kind = EVENT_FREE, .time_ns = (at), .node = STACK_FREE, .address = __VA_ARGS__ \
+#define FREE(at, ...)                                                                        \
+    (struct event)                                                                           \
+    {                                                                                        \
+        .kind = EVENT_FREE, .time_ns = (at), .backtrace = STACK_FREE, .address = __VA_ARGS__ \
     }
 
 static void leaked_and_freed(void **state)
@@ -238,7 +238,7 @@ static void chains(void **state)
                            .address = 0x2000,
                            .size = 300,
                            .pair = 1,
-                           .node = STACK_B,
+                           .backtrace = STACK_B,
                            .call = LOG_CALL_REALLOC});
     give(f,
          (struct event){.kind = EVENT_REALLOC_BEGIN, .time_ns = 30, .address = 0x2000, .pair = 2});
@@ -247,7 +247,7 @@ static void chains(void **state)
                            .address = 0x2000,
                            .size = 200,
                            .pair = 2,
-                           .node = STACK_B,
+                           .backtrace = STACK_B,
                            .call = LOG_CALL_REALLOC}); /* in place */
     give(f, (struct event){.kind = EVENT_FAILURE,
                            .time_ns = 40,
@@ -292,10 +292,10 @@ static void peaks(void **state)
 
     (void)state;
     give(f, ALLOC(10, 0x1000, 100));
-    give(f, ALLOC(10, 0x2000, 50, .node = STACK_B));
+    give(f, ALLOC(10, 0x2000, 50, .backtrace = STACK_B));
     give(f, FREE(20, 0x1000));
-    give(f, ALLOC(20, 0x3000, 90, .node = STACK_B)); /* 140 live: less than at 10 */
-    give(f, ALLOC(30, 0x4000, 10));                  /* 150 again: the first time counts */
+    give(f, ALLOC(20, 0x3000, 90, .backtrace = STACK_B)); /* 140 live: less than at 10 */
+    give(f, ALLOC(30, 0x4000, 10));                       /* 150 again: the first time counts */
     give(f, FREE(40, 0x2000));
     finish(f);
     assert_answer(f, "SELECT peak_bytes, peak_blocks, peak_ns FROM processes", "150|2|10");
@@ -419,15 +419,15 @@ static void elided(void **state)
                            .lifetime_ns = 12,
                            .pair = 15 | UINT64_C(2) << 32,
                            .result = 3,
-                           .free_node = STACK_FREE});
+                           .free_backtrace = STACK_FREE});
     give(f, (struct event){
                 .kind = EVENT_ELIDED_LIVES, .time_ns = 20, .n_elided = 5, .size = 50, .value = 0});
     give(f, (struct event){.kind = EVENT_ELIDED,
                            .time_ns = 30,
                            .n_elided = 2,
                            .size = 8,
-                           .node = STACK_B,
-                           .free_node = STACK_FREE});
+                           .backtrace = STACK_B,
+                           .free_backtrace = STACK_FREE});
     finish(f);
     assert_answer(f,
                   "SELECT allocated_blocks, allocated_bytes, freed_blocks, elided_blocks,"
@@ -460,7 +460,7 @@ static void footprint(void **state)
     give(f, ALLOC(10, HEAP + 0x2a0, 100, .usable = 104, .chunk_flags = GLIBC));
     give(f, ALLOC(11, HEAP + 0x1010, 4000, .usable = 4008, .chunk_flags = GLIBC));
     give(f, ALLOC(12, HEAP + 0x2010, 40, .usable = 40, .chunk_flags = GLIBC));
-    give(f, ALLOC(13, HEAP + 0x2040, 24, .usable = 24, .chunk_flags = GLIBC, .node = STACK_B));
+    give(f, ALLOC(13, HEAP + 0x2040, 24, .usable = 24, .chunk_flags = GLIBC, .backtrace = STACK_B));
     give(f, ALLOC(14, UINT64_C(0x7f0000000010), 200000, .usable = 200000,
                   .chunk_flags = GLIBC | LOG_CHUNK_MMAPPED));
     give(f, FREE(20, HEAP + 0x1010));
@@ -623,7 +623,7 @@ static void claims(void **state)
     give(fixture, ALLOC(5, HEAP + 0x10, 1000));
     give(fixture, ALLOC(6, HEAP + 0x1010, 70));
     give(fixture, ALLOC(7, HEAP + 0x2010, 7));
-    give(fixture, ALLOC(8, HEAP + 0x3010, 8, .node = STACK_B));
+    give(fixture, ALLOC(8, HEAP + 0x3010, 8, .backtrace = STACK_B));
     for (unsigned i = 0; i < 3; i++)
         give(fixture, (struct event){.kind = EVENT_POOL_ALLOC,
                                      .time_ns = 10,

@@ -115,12 +115,12 @@ static void without_a_descriptor_nobody_is_gone(void **state)
     (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     set_descriptors(0);
-    enum writer_liveness_state state_of_own = writer_liveness_look(getpid());
+    enum writer_liveness_state state_of_own = writer_liveness_of_pid(getpid());
     bool is_written = writer_liveness_writes(getpid(), &header);
     set_descriptors(limit.rlim_cur);
     assert_int_equal(state_of_own, WRITER_LIVENESS_UNKNOWN);
     assert_true(is_written);
-    assert_int_equal(writer_liveness_look(getpid()), WRITER_LIVENESS_ALIVE);
+    assert_int_equal(writer_liveness_of_pid(getpid()), WRITER_LIVENESS_ALIVE);
 }
 
 /* A process that maps the file at `path`, and has no descriptor of it. */
@@ -163,16 +163,16 @@ static void a_log_of_another_pid_namespace(void **state)
     header.pid_space = writer_liveness_pid_space() + 1;
     assert_false(writer_liveness_knows_pid(&header));
     int reader = open(path, O_RDONLY | O_CLOEXEC);
-    if (writer_liveness_look_at_file(fd)
+    if (writer_liveness_of_file(fd)
         == WRITER_LIVENESS_ALIVE) { /* else nobody is in that namespace */
-        assert_int_not_equal(writer_liveness_look_at_log(&header, fd), WRITER_LIVENESS_DEAD);
-        assert_int_not_equal(writer_liveness_look_at_log(&header, reader), WRITER_LIVENESS_DEAD);
+        assert_int_not_equal(writer_liveness_of_program(&header, fd), WRITER_LIVENESS_DEAD);
+        assert_int_not_equal(writer_liveness_of_program(&header, reader), WRITER_LIVENESS_DEAD);
     }
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     close(reader);
-    if (writer_liveness_look_at_file(fd) != WRITER_LIVENESS_UNKNOWN) /* this file system tells */
-        assert_int_equal(writer_liveness_look_at_log(&header, fd), WRITER_LIVENESS_DEAD);
+    if (writer_liveness_of_file(fd) != WRITER_LIVENESS_UNKNOWN) /* this file system tells */
+        assert_int_equal(writer_liveness_of_program(&header, fd), WRITER_LIVENESS_DEAD);
     close(fd);
     unlink(path);
 }
@@ -189,12 +189,12 @@ static void who_has_the_log_no_more_is_no_writer(void **state)
     assert_int_equal(ftruncate(recorders, 65536), 0);
     header.pid = (uint32_t)getpid();
     header.pid_space = writer_liveness_pid_space();
-    assert_int_equal(writer_liveness_look_at_writer(&header, fd), WRITER_LIVENESS_DEAD);
+    assert_int_equal(writer_liveness_of_writer(&header, fd), WRITER_LIVENESS_DEAD);
     void *log = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, recorders, 0);
     assert_ptr_not_equal(log, MAP_FAILED);
-    assert_int_equal(writer_liveness_look_at_writer(&header, fd), WRITER_LIVENESS_ALIVE);
+    assert_int_equal(writer_liveness_of_writer(&header, fd), WRITER_LIVENESS_ALIVE);
     assert_int_equal(munmap(log, 65536), 0);
-    assert_int_equal(writer_liveness_look_at_writer(&header, fd), WRITER_LIVENESS_DEAD);
+    assert_int_equal(writer_liveness_of_writer(&header, fd), WRITER_LIVENESS_DEAD);
     close(recorders);
     close(fd);
     unlink(path);
@@ -214,7 +214,7 @@ static void a_log_of_an_earlier_boot_has_no_writer(void **state)
     header.pid = (uint32_t)getpid();
     header.pid_space = writer_liveness_pid_space() + 1;
     header.start_unix_ns -= now_ns(CLOCK_BOOTTIME) + UINT64_C(86400) * 1000000000;
-    bool is_gone = writer_liveness_look_at_writer(&header, fd) == WRITER_LIVENESS_DEAD;
+    bool is_gone = writer_liveness_of_writer(&header, fd) == WRITER_LIVENESS_DEAD;
     close(fd);
     close(made);
     unlink(path);
@@ -244,7 +244,7 @@ static void asking_disturbs_nobody(void **state)
     close(fd);
     int status = -1;
     while (waitpid(pid, &status, WNOHANG) == 0)
-        (void)writer_liveness_look_at_file(reader);
+        (void)writer_liveness_of_file(reader);
     assert_int_equal(status, 0);
     close(reader);
     unlink(path);

@@ -251,7 +251,7 @@ static void test_errors_name_the_parameter(void **state)
         const char *command, *parameters, *part;
     } cases[] = {
         {"leeks", "", "did you mean leaks?"},
-        {"leaks", "no_such=1", "'no_such' is no parameter"},
+        {"leaks", "no_such=1", "unknown parameter 'no_such'"},
         {"leaks", "count=many", "count"},
         {"leaks", "format=xml", "table, json or csv"},
         {"leaks", "wide=perhaps", "yes or no"},

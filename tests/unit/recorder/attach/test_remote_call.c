@@ -42,7 +42,7 @@ static pid_t start(uint64_t signals)
 static bool is_outside(uint64_t signals, bool has_code)
 {
     const pid_t pid = start(signals);
-    const struct target target = {.pid = pid, .once_code = 1};
+    const struct target target = {.pid = pid, .scratch_address = 1};
     struct tracee tracee = {.target = &target, .tid = pid, .memory = -1};
     char path[64];
     bool is_outside;

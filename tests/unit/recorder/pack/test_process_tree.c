@@ -17,21 +17,21 @@ enum {
     NOBODY = 4000003,
 };
 
-static struct process_tree *family;
+static struct process_tree *process_tree;
 static char who[256];
 
 static int make(void **state)
 {
     (void)state;
-    family = process_tree_new();
-    process_tree_note_log(family, PARENT, true);
-    return family ? 0 : -1;
+    process_tree = process_tree_new();
+    process_tree_note_log(process_tree, PARENT, true);
+    return process_tree ? 0 : -1;
 }
 
 static int destroy(void **state)
 {
     (void)state;
-    process_tree_free(family);
+    process_tree_free(process_tree);
     return 0;
 }
 
@@ -49,12 +49,12 @@ static void define(enum log_def_kind kind, uint64_t a, enum log_child what, uint
                         .ticks = ticks}};
 
     memcpy(record.text, text, strlen(text));
-    process_tree_learn(family, PARENT, &record, sizeof(record));
+    process_tree_learn(process_tree, PARENT, &record, sizeof(record));
 }
 
 static uint32_t count(enum process_tree_status status)
 {
-    return process_tree_list(family, status, who, sizeof(who));
+    return process_tree_list(process_tree, status, who, sizeof(who));
 }
 
 static void one_without_log_is_missing(void **state)
@@ -64,7 +64,7 @@ static void one_without_log_is_missing(void **state)
     define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "/tmp/run.dat.200.0.live");
     assert_int_equal(count(PROCESS_TREE_NO_LOG), 1);
     assert_string_equal(who, "4000002");
-    process_tree_note_log(family, CHILD, true);
+    process_tree_note_log(process_tree, CHILD, true);
     assert_int_equal(count(PROCESS_TREE_NO_LOG), 0);
 }
 
@@ -72,14 +72,14 @@ static void who_had_no_room_is_reported_apart(void **state)
 {
     (void)state;
     define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "");
-    process_tree_note_no_room(family, CHILD);
+    process_tree_note_no_room(process_tree, CHILD);
     assert_int_equal(count(PROCESS_TREE_NO_LOG), 0);
     assert_int_equal(count(PROCESS_TREE_NO_ROOM), 1);
-    assert_false(process_tree_is_expecting(family));
-    process_tree_note_log(family, CHILD, true); /* of its next image */
+    assert_false(process_tree_is_expecting(process_tree));
+    process_tree_note_log(process_tree, CHILD, true); /* of its next image */
     assert_int_equal(count(PROCESS_TREE_NO_ROOM), 0);
     assert_int_equal(count(PROCESS_TREE_RUNNING), 2);
-    process_tree_note_end(family, CHILD, LOG_END_EXIT, 1, 0);
+    process_tree_note_end(process_tree, CHILD, LOG_END_EXIT, 1, 0);
     assert_int_equal(count(PROCESS_TREE_PART_ROOM), 1);
 }
 
@@ -88,11 +88,11 @@ static void a_raw_log_is_a_log(void **state)
 {
     (void)state;
     define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "");
-    process_tree_note_raw(family, CHILD);
+    process_tree_note_raw(process_tree, CHILD);
     assert_int_equal(count(PROCESS_TREE_NO_LOG), 0);
-    process_tree_note_end(family, PARENT, LOG_END_EXEC, 1, 0);
+    process_tree_note_end(process_tree, PARENT, LOG_END_EXEC, 1, 0);
     assert_int_equal(count(PROCESS_TREE_WENT_ON), 1);
-    process_tree_note_raw(family, PARENT);
+    process_tree_note_raw(process_tree, PARENT);
     assert_int_equal(count(PROCESS_TREE_WENT_ON), 0);
 }
 
@@ -112,8 +112,8 @@ static void one_in_another_pid_namespace_is_not_missing(void **state)
 {
     (void)state;
     define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "/tmp/run.dat.200.0.live");
-    process_tree_note_log(family, 1, false);
-    process_tree_note_renamed(family, PARENT);
+    process_tree_note_log(process_tree, 1, false);
+    process_tree_note_renamed(process_tree, PARENT);
     assert_int_equal(count(PROCESS_TREE_NO_LOG), 0);
     assert_int_equal(count(PROCESS_TREE_RUNNING), 2);
     assert_null(strchr(who, '('));
@@ -128,31 +128,31 @@ static void an_exec_without_successor_is_reported(void **state)
     (void)state;
     define(LOG_DEF_PROCESS, 0, 0, 1, "/usr/bin/env");
     assert_int_equal(count(PROCESS_TREE_RUNNING), 1);
-    process_tree_note_end(family, PARENT, LOG_END_EXEC, 1000, 0);
+    process_tree_note_end(process_tree, PARENT, LOG_END_EXEC, 1000, 0);
     assert_int_equal(count(PROCESS_TREE_WENT_ON), 1);
     assert_string_equal(who, "4000001 (env)");
-    process_tree_note_log(family, PARENT, true);
+    process_tree_note_log(process_tree, PARENT, true);
     assert_int_equal(count(PROCESS_TREE_RUNNING), 1);
-    process_tree_note_end(family, PARENT, LOG_END_EXIT, 2000, 3);
+    process_tree_note_end(process_tree, PARENT, LOG_END_EXIT, 2000, 3);
     assert_int_equal(count(PROCESS_TREE_INCOMPLETE), 1);
-    process_tree_note_log(family, PARENT, true);
-    process_tree_note_end(family, PARENT, LOG_END_EXEC, 1500, 0);
+    process_tree_note_log(process_tree, PARENT, true);
+    process_tree_note_end(process_tree, PARENT, LOG_END_EXEC, 1500, 0);
     assert_int_equal(count(PROCESS_TREE_WENT_ON), 0);
 }
 
 static void who_may_yet_make_a_log_is_expected(void **state)
 {
     (void)state;
-    assert_false(process_tree_is_expecting(family));
+    assert_false(process_tree_is_expecting(process_tree));
     define(LOG_DEF_CHILD, (uint64_t)getpid(), LOG_CHILD_BEGINS, 5, "");
-    assert_true(process_tree_is_expecting(family)); /* it is alive */
-    process_tree_note_log(family, getpid(), true);
+    assert_true(process_tree_is_expecting(process_tree)); /* it is alive */
+    process_tree_note_log(process_tree, getpid(), true);
     define(LOG_DEF_CHILD, NOBODY, LOG_CHILD_BEGINS, 5, "");
-    assert_false(process_tree_is_expecting(family));
-    process_tree_note_started(family, 3); /* one more than was announced: a daemon */
-    assert_true(process_tree_is_expecting(family));
-    process_tree_note_log(family, CHILD, true);
-    assert_false(process_tree_is_expecting(family));
+    assert_false(process_tree_is_expecting(process_tree));
+    process_tree_note_started(process_tree, 3); /* one more than was announced: a daemon */
+    assert_true(process_tree_is_expecting(process_tree));
+    process_tree_note_log(process_tree, CHILD, true);
+    assert_false(process_tree_is_expecting(process_tree));
 }
 
 static void long_lists_are_cut(void **state)
@@ -162,7 +162,7 @@ static void long_lists_are_cut(void **state)
         define(LOG_DEF_CHILD, pid, LOG_CHILD_BEGINS, 5, "");
     assert_int_equal(count(PROCESS_TREE_NO_LOG), 50);
     assert_non_null(strstr(who, " and 42 more"));
-    assert_int_equal(process_tree_list(family, PROCESS_TREE_NO_LOG, who, 12), 50);
+    assert_int_equal(process_tree_list(process_tree, PROCESS_TREE_NO_LOG, who, 12), 50);
     assert_true(strlen(who) < 12);
 }
 
@@ -172,8 +172,8 @@ static void lengths_are_checked(void **state)
         .kind = LOG_DEF_PROCESS, .magic = LOG_DEF_MAGIC, .text_bytes = 65535};
 
     (void)state;
-    process_tree_learn(family, PARENT, &def, sizeof(def));
-    process_tree_learn(family, PARENT, &def, sizeof(def) - 1);
+    process_tree_learn(process_tree, PARENT, &def, sizeof(def));
+    process_tree_learn(process_tree, PARENT, &def, sizeof(def) - 1);
     assert_int_equal(count(PROCESS_TREE_RUNNING), 1);
     assert_null(strchr(who, '('));
 }

@@ -60,29 +60,28 @@ static void it_is_begun_once_there_is_room(void **state)
     const struct log_file file = {.run_id = 1};
     const char frame[4096] = {1};
     struct rotated_log_run run = {.log_path = path};
-    struct rotated_log generations;
+    struct rotated_log rotated;
     struct error err;
 
     (void)state;
-    rotated_log_init(&generations, path, &run);
-    generations.most_bytes = LOG_FILE_HEADER_BYTES + sizeof(frame);
-    assert_int_equal(rotated_log_append(&generations, &file, frame, sizeof(frame), &err), 0);
+    rotated_log_init(&rotated, path, &run);
+    rotated.most_bytes = LOG_FILE_HEADER_BYTES + sizeof(frame);
+    assert_int_equal(rotated_log_append(&rotated, &file, frame, sizeof(frame), &err), 0);
     failure = EIO;
-    assert_int_not_equal(rotated_log_append(&generations, &file, frame, sizeof(frame), &err), 0);
+    assert_int_not_equal(rotated_log_append(&rotated, &file, frame, sizeof(frame), &err), 0);
     assert_false(run.was_disk_full);
     failure = ENOSPC;
     for (int i = 0; i < 2; i++) {
-        assert_int_not_equal(rotated_log_append(&generations, &file, frame, sizeof(frame), &err),
-                             0);
+        assert_int_not_equal(rotated_log_append(&rotated, &file, frame, sizeof(frame), &err), 0);
         assert_non_null(strstr(err.text, strerror(ENOSPC)));
         assert_true(is_there(first));
         assert_false(is_there(second));
     }
     assert_true(run.was_disk_full);
     failure = 0;
-    assert_int_equal(rotated_log_append(&generations, &file, frame, sizeof(frame), &err), 0);
+    assert_int_equal(rotated_log_append(&rotated, &file, frame, sizeof(frame), &err), 0);
     assert_true(is_there(second));
-    rotated_log_done(&generations);
+    rotated_log_done(&rotated);
 }
 
 static uint64_t bytes_there(void)
@@ -91,14 +90,14 @@ static uint64_t bytes_there(void)
 }
 
 /* Appends until there is no room, or `most` frames. */
-static size_t append(struct rotated_log *generations, size_t most)
+static size_t append(struct rotated_log *rotated, size_t most)
 {
     static const char frame[65536] = {1};
     const struct log_file file = {.run_id = 1};
     struct error err;
     size_t n = 0;
 
-    while (n < most && rotated_log_append(generations, &file, frame, sizeof(frame), &err) == 0)
+    while (n < most && rotated_log_append(rotated, &file, frame, sizeof(frame), &err) == 0)
         n++;
     return n;
 }
@@ -122,8 +121,8 @@ static void those_of_all_logs_of_a_run_have_a_bound(void **state)
     assert_int_equal(unlink(first), 0);
     run.look_ns = 0;
     size_t n = append(&parent, SIZE_MAX);
-    assert_in_range(n, LOG_ROTATION_BYTES / LOG_ROTATION_GENERATIONS / 65536 - 1,
-                    LOG_ROTATION_BYTES / LOG_ROTATION_GENERATIONS / 65536 + 1);
+    assert_in_range(n, LOG_ROTATION_BYTES / LOG_ROTATION_FILES / 65536 - 1,
+                    LOG_ROTATION_BYTES / LOG_ROTATION_FILES / 65536 + 1);
     assert_true(bytes_there() <= bound);
     child.is_ending = true;
     assert_int_equal(append(&child, 3), 3);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is elided, and what stays as it is because somebody may have read it (PG-5), or asks about an instant (PG-6). */
-#include "lib/base/both_clocks.h"
+#include "lib/base/clock_pair.h"
 #include "lib/base/monotonic.h"
 #include "recorder/pack/elide.h"
 #include "recorder/session/recording.h"
@@ -175,17 +175,17 @@ static void an_instant_is_held_after_a_pause(void **state)
 
     file->clock = LOG_CLOCK_TSC;
     log_file_set_machine(file);
-    if (!both_clocks_read(file, &file->start_ticks, &file->start_monotonic_ns))
+    if (!clock_pair_read(file, &file->start_ticks, &file->start_monotonic_ns))
         skip();
     nanosleep(&moment, NULL);
-    assert_true(both_clocks_read(file, &file->last_ticks, &file->last_monotonic_ns));
+    assert_true(clock_pair_read(file, &file->last_ticks, &file->last_monotonic_ns));
     file->last_monotonic_ns += 5000;
     write_pairs(fixture, 0);
     nanosleep(&pause, NULL);
-    assert_true(both_clocks_read(file, &ticks, &ns));
+    assert_true(clock_pair_read(file, &ticks, &ns));
     recording_hold_until(fixture->recording, ns);
     step(fixture);
-    assert_true(both_clocks_read(file, &ticks_after, &ns_after));
+    assert_true(clock_pair_read(file, &ticks_after, &ns_after));
     assert_in_range(watermark_of(fixture), ticks, 2 * ticks_after - ticks + 1000000);
 }
 
@@ -206,7 +206,7 @@ static void nothing_is_elided_before_an_instant_that_is_asked_for(void **state)
 static void nothing_is_elided_while_a_program_requests_a_report(void **state)
 {
     struct fixture *fixture = *state;
-    struct log_question *question = live_log_question(&fixture->fake.log);
+    struct log_request *question = live_log_request(&fixture->fake.log);
 
     step(fixture);
     atomic_store(&question->is_asked, 1);

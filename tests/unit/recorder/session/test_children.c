@@ -361,23 +361,23 @@ static void an_existing_target_stays_and_so_does_the_raw_log(void **state)
 }
 
 static void begin_again(struct fixture *fixture, pid_t pid, bool is_following,
-                        struct process_tree *family)
+                        struct process_tree *process_tree)
 {
     struct recording_settings reported = settings;
 
-    reported.family = family;
+    reported.process_tree = process_tree;
     children_free(fixture->children);
     fixture->children = children_new(fixture->path, pid, is_following, &reported);
     assert_non_null(fixture->children);
 }
 
-static void refuse_one(struct fixture *fixture, struct process_tree *family)
+static void refuse_one(struct fixture *fixture, struct process_tree *process_tree)
 {
     int fd = open(fixture->child_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
     assert_true(fd >= 0);
     close(fd);
-    begin_again(fixture, program_pid, true, family);
+    begin_again(fixture, program_pid, true, process_tree);
     write_log(fixture, fixture->live_path);
     children_step(fixture->children, second_ns);
 }
@@ -386,34 +386,34 @@ static void refuse_one(struct fixture *fixture, struct process_tree *family)
 static void what_cannot_be_packed_may_still_be_written(void **state)
 {
     struct fixture *fixture = *state;
-    struct process_tree *family = process_tree_new();
+    struct process_tree *process_tree = process_tree_new();
     struct error err;
     char who[64];
 
-    assert_non_null(family);
-    refuse_one(fixture, family);
+    assert_non_null(process_tree);
+    refuse_one(fixture, process_tree);
     children_abandon(fixture->children);
     assert_int_equal(children_get_unpacked(fixture->children, &err), 0);
-    assert_int_equal(process_tree_list(family, PROCESS_TREE_RUNNING, who, sizeof(who)), 1);
+    assert_int_equal(process_tree_list(process_tree, PROCESS_TREE_RUNNING, who, sizeof(who)), 1);
     assert_int_equal(atoi(who), fixture->child);
-    process_tree_free(family);
+    process_tree_free(process_tree);
 }
 
 static void what_cannot_be_packed_is_counted_when_its_process_has_ended(void **state)
 {
     struct fixture *fixture = *state;
-    struct process_tree *family = process_tree_new();
+    struct process_tree *process_tree = process_tree_new();
     struct error err;
     char who[64];
 
-    assert_non_null(family);
-    refuse_one(fixture, family);
+    assert_non_null(process_tree);
+    refuse_one(fixture, process_tree);
     end_child(fixture);
     children_abandon(fixture->children);
     assert_int_equal(children_get_unpacked(fixture->children, &err), 1);
     assert_int_equal(err.code, ERROR_EXISTS);
-    assert_int_equal(process_tree_list(family, PROCESS_TREE_RUNNING, who, sizeof(who)), 0);
-    process_tree_free(family);
+    assert_int_equal(process_tree_list(process_tree, PROCESS_TREE_RUNNING, who, sizeof(who)), 0);
+    process_tree_free(process_tree);
 }
 
 static bool is_link(const char *path)
@@ -446,36 +446,36 @@ static void the_header_is_written_before_what_has_no_room(void **state)
 static void the_word_of_an_earlier_run_is_no_word_of_this_one(void **state)
 {
     struct fixture *fixture = *state;
-    struct process_tree *family = process_tree_new();
+    struct process_tree *process_tree = process_tree_new();
     char who[64];
 
-    assert_non_null(family);
+    assert_non_null(process_tree);
     assert_int_equal(symlink(FILE_SYSTEMS_NO_ROOM, fixture->live_path), 0);
-    begin_again(fixture, program_pid, true, family);
+    begin_again(fixture, program_pid, true, process_tree);
     assert_false(is_link(fixture->live_path));
     children_step(fixture->children, second_ns);
     children_settle(fixture->children, 2 * second_ns);
-    assert_int_equal(process_tree_list(family, PROCESS_TREE_NO_ROOM, who, sizeof(who)), 0);
-    process_tree_free(family);
+    assert_int_equal(process_tree_list(process_tree, PROCESS_TREE_NO_ROOM, who, sizeof(who)), 0);
+    process_tree_free(process_tree);
 }
 
 /* The name is free then, and a log that gets it is seen. */
 static void the_word_of_a_child_does_not_stay(void **state)
 {
     struct fixture *fixture = *state;
-    struct process_tree *family = process_tree_new();
+    struct process_tree *process_tree = process_tree_new();
     char who[64];
 
-    assert_non_null(family);
-    begin_again(fixture, program_pid, true, family);
+    assert_non_null(process_tree);
+    begin_again(fixture, program_pid, true, process_tree);
     assert_int_equal(symlink(FILE_SYSTEMS_NO_ROOM, fixture->live_path), 0);
     children_step(fixture->children, second_ns);
     assert_false(is_link(fixture->live_path));
-    assert_int_equal(process_tree_list(family, PROCESS_TREE_NO_ROOM, who, sizeof(who)), 1);
+    assert_int_equal(process_tree_list(process_tree, PROCESS_TREE_NO_ROOM, who, sizeof(who)), 1);
     write_log(fixture, fixture->live_path);
     assert_true(children_step(fixture->children, 2 * second_ns) > 0);
-    assert_int_equal(process_tree_list(family, PROCESS_TREE_NO_ROOM, who, sizeof(who)), 0);
-    process_tree_free(family);
+    assert_int_equal(process_tree_list(process_tree, PROCESS_TREE_NO_ROOM, who, sizeof(who)), 0);
+    process_tree_free(process_tree);
 }
 
 /* By its number the next image is looked for. */
@@ -546,7 +546,7 @@ static void write_deaf_importer(const struct fixture *fixture)
 
 static bool take_connection(void *fd, struct recording *recording)
 {
-    assert_true(report_service_take(&recording->reporter, *(int *)fd));
+    assert_true(report_service_take(&recording->service, *(int *)fd));
     return true;
 }
 

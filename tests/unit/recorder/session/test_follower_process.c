@@ -26,8 +26,8 @@ static void wait_for_end(const struct follower_process *follower)
 {
     siginfo_t info;
 
-    if (follower->helper.pid > 0)
-        assert_int_equal(waitid(P_PID, (id_t)follower->helper.pid, &info, WEXITED | WNOWAIT), 0);
+    if (follower->child.pid > 0)
+        assert_int_equal(waitid(P_PID, (id_t)follower->child.pid, &info, WEXITED | WNOWAIT), 0);
 }
 
 /* How many are begun from one time to another, where each ends at once. */
@@ -68,11 +68,11 @@ static void one_that_lasted_is_followed_at_once(void **state)
     wait_for_end(&follower);
     now_ns += 60 * second_ns;
     follower_process_keep_up(&follower, now_ns, "/proc/self/exe"); /* until it is killed */
-    first = follower.helper.pid;
+    first = follower.child.pid;
     assert_true(first > 0);
     now_ns += 600 * second_ns;
     follower_process_keep_up(&follower, now_ns, "/proc/self/exe");
-    assert_int_equal(follower.helper.pid, first);
+    assert_int_equal(follower.child.pid, first);
     assert_int_equal(kill(first, SIGKILL), 0);
     wait_for_end(&follower);
     follower_process_keep_up(&follower, now_ns + second_ns / 10, "/bin/false");
@@ -110,7 +110,7 @@ static void keep_one(int out)
     struct follower_process follower = {.ring = {.log_path = "run.dat"}};
 
     follower_process_start(&follower, "/proc/self/exe", "run.dat", true);
-    if (write(out, &follower.helper.pid, sizeof follower.helper.pid) > 0)
+    if (write(out, &follower.child.pid, sizeof follower.child.pid) > 0)
         for (;;)
             (void)pause();
     _exit(1);

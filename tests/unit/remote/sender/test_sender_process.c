@@ -84,7 +84,7 @@ static const char *end_of(bool may_start, int number, const char *program)
         sender_process_start(&sender, program, &sending, "run.dat");
     sender_process_finish(&sender, true, 0);
     if (number)
-        assert_int_equal(kill(sender.helper.pid, number), 0);
+        assert_int_equal(kill(sender.child.pid, number), 0);
     while (!sender_process_has_ended(&sender, 0))
         (void)usleep(1000);
     sender_process_abandon(&sender);

@@ -148,7 +148,7 @@ static void test_the_slowest_makes_room(void **state)
     query_watchdog_stop(watch);
 }
 
-static void *wait_for_turn(void *context)
+static void *wait_for_slot(void *context)
 {
     struct slow *late = context;
 
@@ -188,7 +188,7 @@ static void test_a_statement_takes_no_turn_of_a_report(void **state)
                                     .is_statement = true,
                                     .is_abandoned = is_given_up,
                                     .client = &late};
-    assert_int_equal(pthread_create(&waiter, NULL, wait_for_turn, &late), 0);
+    assert_int_equal(pthread_create(&waiter, NULL, wait_for_slot, &late), 0);
     assert_int_equal(
         pthread_create(&ender, NULL, end_when_given_up, &taken[QUERY_WATCHDOG_STATEMENTS - 1]), 0);
     assert_int_equal(pthread_join(waiter, NULL), 0);

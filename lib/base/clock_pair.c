@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/both_clocks.h"
+#include "lib/base/clock_pair.h"
 
 #include "lib/base/monotonic.h"
 
@@ -13,7 +13,7 @@ enum {
     RATE_MIN_NS = 100000, /* closer readings give no rate */
 };
 
-double both_clocks_rate(uint64_t from_ticks, uint64_t from_ns, uint64_t to_ticks, uint64_t to_ns)
+double clock_pair_rate(uint64_t from_ticks, uint64_t from_ns, uint64_t to_ticks, uint64_t to_ns)
 {
     if (to_ticks <= from_ticks || to_ns < from_ns + RATE_MIN_NS)
         return 0;
@@ -48,7 +48,7 @@ static uint64_t counter(void)
     return ticks;
 }
 
-bool both_clocks_read(const struct log_file *file, uint64_t *ret_ticks, uint64_t *ret_ns)
+bool clock_pair_read(const struct log_file *file, uint64_t *ret_ticks, uint64_t *ret_ns)
 {
     *ret_ticks = *ret_ns = monotonic_now_ns();
     if (file->clock == LOG_CLOCK_MONOTONIC)

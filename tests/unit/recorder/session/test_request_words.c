@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Words are those that a shell makes of the same text, when it has nothing to put in. */
-#include "recorder/session/question_words.h"
+#include "recorder/session/request_words.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,10 +13,10 @@
 
 static void check_as_shell(const char *text)
 {
-    struct question_words words;
+    struct request_words words;
     wordexp_t expected;
 
-    assert_null(question_words_split(&words, text));
+    assert_null(request_words_split(&words, text));
     assert_true(wordexp(text, &expected, WRDE_NOCMD) == 0);
     assert_true(words.n == expected.we_wordc);
     for (size_t i = 0; i < words.n; i++)
@@ -26,9 +26,9 @@ static void check_as_shell(const char *text)
 
 static void check_one(const char *text, const char *expected)
 {
-    struct question_words words;
+    struct request_words words;
 
-    assert_null(question_words_split(&words, text));
+    assert_null(request_words_split(&words, text));
     assert_true(words.n == 1 && strcmp(words.words[0], expected) == 0);
 }
 
@@ -49,9 +49,9 @@ static void words_are_those_of_a_shell(void **state)
                                               {"a \\", "behind the \\"},
                                               {"a 'b\\'c'", "quote '"},
                                               {"leaks 'un\"closed", "quote '"}};
-    char most[2 * (QUESTION_WORDS_MOST + 1) + 1];
-    char longest[QUESTION_WORDS_BYTES + 1];
-    struct question_words words;
+    char most[2 * (REQUEST_WORDS_MAX + 1) + 1];
+    char longest[REQUEST_WORDS_BYTES + 1];
+    struct request_words words;
 
     (void)state;
     for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
@@ -60,17 +60,17 @@ static void words_are_those_of_a_shell(void **state)
         check_one(left_alone[i], left_alone[i]);
     check_one("\"$HOME `id`\"", "$HOME `id`");
     for (size_t i = 0; i < sizeof(unclosed) / sizeof(unclosed[0]); i++)
-        assert_non_null(strstr(question_words_split(&words, unclosed[i][0]), unclosed[i][1]));
-    for (size_t i = 0; i <= QUESTION_WORDS_MOST; i++)
+        assert_non_null(strstr(request_words_split(&words, unclosed[i][0]), unclosed[i][1]));
+    for (size_t i = 0; i <= REQUEST_WORDS_MAX; i++)
         memcpy(most + 2 * i, "w ", 3);
-    assert_non_null(strstr(question_words_split(&words, most), "many words"));
-    most[2 * QUESTION_WORDS_MOST] = '\0';
-    assert_true(!question_words_split(&words, most) && words.n == QUESTION_WORDS_MOST);
+    assert_non_null(strstr(request_words_split(&words, most), "many words"));
+    most[2 * REQUEST_WORDS_MAX] = '\0';
+    assert_true(!request_words_split(&words, most) && words.n == REQUEST_WORDS_MAX);
     memset(longest, 'x', sizeof(longest));
-    longest[QUESTION_WORDS_BYTES] = '\0';
-    assert_non_null(strstr(question_words_split(&words, longest), "too long"));
-    longest[QUESTION_WORDS_BYTES - 1] = '\0';
-    assert_true(!question_words_split(&words, longest) && words.n == 1);
+    longest[REQUEST_WORDS_BYTES] = '\0';
+    assert_non_null(strstr(request_words_split(&words, longest), "too long"));
+    longest[REQUEST_WORDS_BYTES - 1] = '\0';
+    assert_true(!request_words_split(&words, longest) && words.n == 1);
 }
 
 int main(void)

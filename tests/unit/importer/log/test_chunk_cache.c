@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What did not change since the last state comes out of the memo, and what did is packed: the bytes are those of no memo. */
+/* What did not change since the last state comes out of the cache, and what did is packed: the bytes are those of no cache. */
 #include "importer/log/checkpoint_io.h"
 
 #include <setjmp.h>
@@ -32,14 +32,14 @@ static int put(void *context, const void *chunk, size_t n_bytes, struct error *e
     return 0;
 }
 
-static void save(struct state_memo *memo, uint8_t *const parts[2], const size_t n_bytes[2],
+static void save(struct chunk_cache *cache, uint8_t *const parts[2], const size_t n_bytes[2],
                  struct bytes *ret)
 {
     const struct state_sink sink = {.put = put, .context = ret};
     struct checkpoint_io *io;
 
     ret->n = 0;
-    assert_int_equal(checkpoint_io_save(&sink, memo, &io, NULL), 0);
+    assert_int_equal(checkpoint_io_save(&sink, cache, &io, NULL), 0);
     for (unsigned i = 0; i < 2; i++) {
         state_part(io, i ? STATE_TOTALS : STATE_PAIRING, 1);
         state_bytes(io, parts[i], n_bytes[i]);
@@ -48,12 +48,12 @@ static void save(struct state_memo *memo, uint8_t *const parts[2], const size_t 
     checkpoint_io_close(io);
 }
 
-static size_t n_known(const struct state_memo *memo)
+static size_t n_known(const struct chunk_cache *cache)
 {
     size_t n = 0;
 
-    for (unsigned i = 0; i < STATE_MEMO_PARTS; i++)
-        n += memo->parts[i].n;
+    for (unsigned i = 0; i < CHUNK_CACHE_PARTS; i++)
+        n += cache->parts[i].n;
     return n;
 }
 
@@ -62,7 +62,7 @@ static void chunks_are_those_of_no_memo(void **state)
     static uint8_t first[PART_BYTES], second[PART_BYTES];
     static struct bytes with_memo, without;
     uint8_t *const parts[] = {first, second};
-    struct state_memo memo = {0};
+    struct chunk_cache cache = {0};
     uint64_t seed = 5;
 
     (void)state;
@@ -73,34 +73,34 @@ static void chunks_are_those_of_no_memo(void **state)
             seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
             parts[i % 2][(seed >> 33) % PART_BYTES]++;
         }
-        save(&memo, parts, n_bytes, &with_memo);
+        save(&cache, parts, n_bytes, &with_memo);
         save(NULL, parts, n_bytes, &without);
         assert_int_equal(with_memo.n, without.n);
         assert_memory_equal(with_memo.bytes, without.bytes, without.n);
-        assert_true(n_known(&memo) <= 13); /* none that is not there any more */
+        assert_true(n_known(&cache) <= 13); /* none that is not there any more */
     }
-    state_memo_done(&memo);
-    assert_int_equal(n_known(&memo), 0);
+    chunk_cache_done(&cache);
+    assert_int_equal(n_known(&cache), 0);
 }
 
 static void what_is_the_same_is_found(void **state)
 {
-    struct state_memo memo = {0};
+    struct chunk_cache cache = {0};
     size_t n = 0;
 
     (void)state;
-    assert_null(state_memo_find(&memo, 3, 0, "first", 5, &n));
-    state_memo_put(&memo, 3, 0, "packed", 6);
-    assert_null(state_memo_find(&memo, 3, 1, "first", 5, &n));
-    state_memo_put(&memo, 3, 1, "other", 5);
-    assert_memory_equal(state_memo_find(&memo, 3, 0, "first", 5, &n), "packed", 6);
+    assert_null(chunk_cache_find(&cache, 3, 0, "first", 5, &n));
+    chunk_cache_put(&cache, 3, 0, "packed", 6);
+    assert_null(chunk_cache_find(&cache, 3, 1, "first", 5, &n));
+    chunk_cache_put(&cache, 3, 1, "other", 5);
+    assert_memory_equal(chunk_cache_find(&cache, 3, 0, "first", 5, &n), "packed", 6);
     assert_int_equal(n, 6);
-    assert_null(state_memo_find(&memo, 4, 0, "first", 5, &n)); /* of another part */
-    assert_null(state_memo_find(&memo, 3, 0, "First", 5, &n)); /* and is forgotten */
-    assert_null(state_memo_find(&memo, 3, 0, "first", 5, &n));
-    state_memo_cut(&memo, 3, 1);
-    assert_null(state_memo_find(&memo, 3, 1, "first", 5, &n));
-    state_memo_done(&memo);
+    assert_null(chunk_cache_find(&cache, 4, 0, "first", 5, &n)); /* of another part */
+    assert_null(chunk_cache_find(&cache, 3, 0, "First", 5, &n)); /* and is forgotten */
+    assert_null(chunk_cache_find(&cache, 3, 0, "first", 5, &n));
+    chunk_cache_cut(&cache, 3, 1);
+    assert_null(chunk_cache_find(&cache, 3, 1, "first", 5, &n));
+    chunk_cache_done(&cache);
 }
 
 int main(void)

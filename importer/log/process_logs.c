@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "importer/log/log_family.h"
+#include "importer/log/process_logs.h"
 
 #include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
@@ -13,8 +13,8 @@
 
 static size_t without_pool_suffix(const char *path, size_t n)
 {
-    size_t n_suffix = sizeof(LOG_FAMILY_POOL_SUFFIX) - 1;
-    return n > n_suffix && memcmp(path + n - n_suffix, LOG_FAMILY_POOL_SUFFIX, n_suffix) == 0
+    size_t n_suffix = sizeof(PROCESS_LOGS_POOL_SUFFIX) - 1;
+    return n > n_suffix && memcmp(path + n - n_suffix, PROCESS_LOGS_POOL_SUFFIX, n_suffix) == 0
                ? n - n_suffix
                : n;
 }
@@ -29,7 +29,7 @@ static size_t without_number(const char *path, size_t n)
     return at < n && at > 1 && path[at - 1] == '.' && path[at - 2] != '/' ? at - 1 : n;
 }
 
-size_t log_family_first_bytes(const char *path)
+size_t process_logs_first_bytes(const char *path)
 {
     size_t n = without_pool_suffix(path, strlen(path));
     size_t image = without_number(path, n);
@@ -41,21 +41,20 @@ size_t log_family_first_bytes(const char *path)
 static bool is_member(const char *name, const char *first, size_t n_first)
 {
     return strncmp(name, first, n_first) == 0 && name[n_first] == '.'
-           && log_family_first_bytes(name) == n_first
+           && process_logs_first_bytes(name) == n_first
            && without_pool_suffix(name, strlen(name)) > n_first;
 }
 
-static int add(struct log_family *family, const char *path, int folder_bytes, const char *name)
+static int add(struct process_logs *logs, const char *path, int folder_bytes, const char *name)
 {
-    char **paths =
-        dynamic_array_reserve(family->paths, &family->capacity, family->n + 1, sizeof(char *));
+    char **paths = dynamic_array_reserve(logs->paths, &logs->capacity, logs->n + 1, sizeof(char *));
 
     if (!paths)
         return ERROR_NOMEM;
-    family->paths = paths;
-    if (asprintf(&paths[family->n], "%.*s%s", folder_bytes, path, name) < 0)
+    logs->paths = paths;
+    if (asprintf(&paths[logs->n], "%.*s%s", folder_bytes, path, name) < 0)
         return ERROR_NOMEM;
-    family->n++;
+    logs->n++;
     return 0;
 }
 
@@ -64,11 +63,11 @@ static int compare_paths(const void *left, const void *right)
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-int log_family_find(const char *path, struct log_family *ret)
+int process_logs_find(const char *path, struct process_logs *ret)
 {
     const char *slash = strrchr(path, '/');
     int folder_bytes = slash ? (int)(slash - path) + 1 : 0;
-    size_t n_first = log_family_first_bytes(path) - (size_t)folder_bytes;
+    size_t n_first = process_logs_first_bytes(path) - (size_t)folder_bytes;
     char *folder_path = slash ? strndup(path, (size_t)folder_bytes) : strdup(".");
     DIR *folder = folder_path ? opendir(folder_path) : NULL;
     const struct dirent *entry;
@@ -86,31 +85,31 @@ int log_family_find(const char *path, struct log_family *ret)
     return r;
 }
 
-void log_family_done(struct log_family *family)
+void process_logs_done(struct process_logs *logs)
 {
-    for (size_t i = 0; i < family->n; i++)
-        free(family->paths[i]);
-    free(family->paths);
+    for (size_t i = 0; i < logs->n; i++)
+        free(logs->paths[i]);
+    free(logs->paths);
 }
 
-bool log_family_is_live(const char *path)
+bool process_logs_is_live(const char *path)
 {
-    return log_family_packed_bytes(path) < strlen(path);
+    return process_logs_packed_bytes(path) < strlen(path);
 }
 
-size_t log_family_packed_bytes(const char *path)
+size_t process_logs_packed_bytes(const char *path)
 {
     return without_pool_suffix(path, strlen(path));
 }
 
-char *log_family_packed_path(const char *path)
+char *process_logs_packed_path(const char *path)
 {
-    return strndup(path, log_family_packed_bytes(path));
+    return strndup(path, process_logs_packed_bytes(path));
 }
 
-char *log_family_state_path(const char *path)
+char *process_logs_checkpoint_path(const char *path)
 {
-    char *first = strndup(path, log_family_first_bytes(path));
+    char *first = strndup(path, process_logs_first_bytes(path));
     char *state = first ? log_rotation_state_name(first) : NULL;
 
     free(first);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facts_properties: what must hold of the facts of every log set, and what they may cost.
+ * statistics_properties: properties of the statistics of every log set, and limits of their cost.
  *
  * Model:   for fuzz targets: pass 1 and pass 2 as an import runs them, without a database; rows,
  *          totals, timelines and heaps are compared with each other.
  * Failure: abort().
  */
-#ifndef MTRACE_TESTS_FUZZ_FACTS_PROPERTIES_H
-#define MTRACE_TESTS_FUZZ_FACTS_PROPERTIES_H
+#ifndef MTRACE_TESTS_FUZZ_STATISTICS_PROPERTIES_H
+#define MTRACE_TESTS_FUZZ_STATISTICS_PROPERTIES_H
 
 #include "importer/read/sample_stream.h"
 #include "importer/totals/statistics.h"
 #include "tests/fuzz/log_set_properties.h"
 
 enum {
-    FACTS_PROPERTIES_PROCESSES = 16
+    STATISTICS_PROPERTIES_PROCESSES = 16
 };
 
 /* Sums over rows, by process. */
@@ -26,7 +26,7 @@ struct statistics_seen {
     struct statistics *statistics;
     struct log_set *set;
     uint64_t n_reported; /* rows that the sink was told */
-    struct row_sums sums[FACTS_PROPERTIES_PROCESSES + 1];
+    struct row_sums sums[STATISTICS_PROPERTIES_PROCESSES + 1];
 };
 
 static inline int see_event(void *context, const struct event *event, struct error *err)
@@ -71,7 +71,7 @@ static inline int see_snapshot(void *context, const struct snapshot *snapshot, s
 
     (void)err;
     for (size_t i = 0; i < snapshot->n_stacks; i++)
-        require(i == 0 || snapshot->stacks[i - 1].node < snapshot->stacks[i].node);
+        require(i == 0 || snapshot->stacks[i - 1].backtrace < snapshot->stacks[i].backtrace);
     seen->n_reported += snapshot->n_stacks;
     return 0;
 }
@@ -270,7 +270,7 @@ static inline void check_statistics(struct log_set *set)
     uint32_t n_processes = (uint32_t)log_set_definitions(set)->n_processes;
     uint64_t n_events;
 
-    require(n_processes <= FACTS_PROPERTIES_PROCESSES);
+    require(n_processes <= STATISTICS_PROPERTIES_PROCESSES);
     require(statistics_new(log_set_definitions(set), NULL, &sink, "/tmp/x", &seen.statistics, NULL)
             == 0);
     n_events = feed_events(&seen);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recorder/session/question_words.h"
+#include "recorder/session/request_words.h"
 
 #include <string.h>
 
@@ -33,7 +33,7 @@ static const char *unclosed(char quote)
                            : "the quote \" is not closed";
 }
 
-const char *question_words_split(struct question_words *ret, const char *text)
+const char *request_words_split(struct request_words *ret, const char *text)
 {
     char *to = ret->text;
 
@@ -41,7 +41,7 @@ const char *question_words_split(struct question_words *ret, const char *text)
     if (strlen(text) >= sizeof(ret->text))
         return "it is too long";
     for (text += strspn(text, g_blanks); *text; text += strspn(text, g_blanks)) {
-        if (ret->n == QUESTION_WORDS_MOST)
+        if (ret->n == REQUEST_WORDS_MAX)
             return "it has too many words";
         ret->words[ret->n++] = to;
         while (*text && !strchr(g_blanks, *text)) {

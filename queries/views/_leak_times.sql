@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- _leak_births: one row per leaking stack and part of the analysis range in which it allocated leaked blocks.
-CREATE VIEW _leak_births(
+-- _leak_times: one row per leaking stack and part of the analysis range in which it allocated leaked blocks.
+CREATE VIEW _leak_times(
   process_id,        -- joins processes
   backtrace_id,      -- joins backtraces
   call_site_id,      -- joins call_sites

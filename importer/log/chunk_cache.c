@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "importer/log/state_memo.h"
+#include "importer/log/chunk_cache.h"
 
 #include "lib/base/dynamic_array.h"
 
@@ -8,44 +8,44 @@
 #include <string.h>
 #include <xxhash.h>
 
-void state_memo_cut(struct state_memo *memo, unsigned part_number, size_t n_chunks)
+void chunk_cache_cut(struct chunk_cache *cache, unsigned part_number, size_t n_chunks)
 {
-    struct state_memo_part *part = &memo->parts[part_number];
+    struct chunk_cache_part *part = &cache->parts[part_number];
 
     while (part->n > n_chunks)
         free(part->chunks[--part->n].packed);
 }
 
-void state_memo_done(struct state_memo *memo)
+void chunk_cache_done(struct chunk_cache *cache)
 {
-    for (unsigned i = 0; i < STATE_MEMO_PARTS; i++) {
-        state_memo_cut(memo, i, 0);
-        free(memo->parts[i].chunks);
+    for (unsigned i = 0; i < CHUNK_CACHE_PARTS; i++) {
+        chunk_cache_cut(cache, i, 0);
+        free(cache->parts[i].chunks);
     }
-    *memo = (struct state_memo){0};
+    *cache = (struct chunk_cache){0};
 }
 
 /* Returns the chunk of this place, or a new empty one; NULL: no memory. */
-static struct state_memo_chunk *chunk_at(struct state_memo_part *part, size_t place)
+static struct chunk_cache_chunk *chunk_at(struct chunk_cache_part *part, size_t place)
 {
     if (place < part->n)
         return &part->chunks[place];
     if (place > part->n) /* the previous one could not be cached */
         return NULL;
-    struct state_memo_chunk *chunks =
+    struct chunk_cache_chunk *chunks =
         dynamic_array_reserve(part->chunks, &part->capacity, place + 1, sizeof *chunks);
     if (!chunks)
         return NULL;
     part->chunks = chunks;
     part->n++;
-    chunks[place] = (struct state_memo_chunk){0};
+    chunks[place] = (struct chunk_cache_chunk){0};
     return &chunks[place];
 }
 
-const uint8_t *state_memo_find(struct state_memo *memo, unsigned part, size_t place,
-                               const void *raw, size_t n_raw, size_t *ret_n_packed)
+const uint8_t *chunk_cache_find(struct chunk_cache *cache, unsigned part, size_t place,
+                                const void *raw, size_t n_raw, size_t *ret_n_packed)
 {
-    struct state_memo_chunk *chunk = chunk_at(&memo->parts[part], place);
+    struct chunk_cache_chunk *chunk = chunk_at(&cache->parts[part], place);
     XXH128_hash_t hash = XXH3_128bits(raw, n_raw);
 
     if (!chunk)
@@ -56,18 +56,18 @@ const uint8_t *state_memo_find(struct state_memo *memo, unsigned part, size_t pl
         return chunk->packed;
     }
     free(chunk->packed);
-    *chunk = (struct state_memo_chunk){.hash = {hash.low64, hash.high64}, .n_raw = n_raw};
+    *chunk = (struct chunk_cache_chunk){.hash = {hash.low64, hash.high64}, .n_raw = n_raw};
     return NULL;
 }
 
-void state_memo_put(struct state_memo *memo, unsigned part_number, size_t place, const void *packed,
-                    size_t n_packed)
+void chunk_cache_put(struct chunk_cache *cache, unsigned part_number, size_t place,
+                     const void *packed, size_t n_packed)
 {
-    struct state_memo_part *part = &memo->parts[part_number];
+    struct chunk_cache_part *part = &cache->parts[part_number];
 
     if (place >= part->n)
         return;
-    struct state_memo_chunk *chunk = &part->chunks[place];
+    struct chunk_cache_chunk *chunk = &part->chunks[place];
     chunk->packed = malloc(n_packed);
     if (!chunk->packed)
         return;
