@@ -19,7 +19,7 @@ function __mtrace_commands
     and $words[1] help commands 2>/dev/null | sed -n 's/^  \([a-z][a-z-]*\).*/\1/p'
 end
 
-for program in mtrace-query mtrace-record mtrace-import mtrace-serve mtrace-gather
+for program in mtrace-query mtrace-record mtrace-run mtrace-import mtrace-serve mtrace-gather
     complete -c $program -n 'string match -q -- "-*" (commandline -ct)' -f -a '(__mtrace_options)'
 end
 complete -c mtrace-query -n 'not string match -q -- "-*" (commandline -ct)' -a '(__mtrace_commands)'

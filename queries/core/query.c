@@ -50,6 +50,10 @@ void query_note(const struct query *query, const char *format, ...)
     query->note(query->note_context, text);
 }
 
+enum {
+    ADVICE_BYTES = 8192
+};
+
 static void append(char *text, size_t size, const char *more)
 {
     size_t used = strlen(text);
@@ -71,15 +75,16 @@ void query_quote(const char *word, char *text, size_t size)
 
 void query_advise(const struct query *query, const char *format, ...)
 {
+    char text[ADVICE_BYTES];
     va_list arguments;
 
     if (query->options->is_sealed)
         return;
     va_start(arguments, format);
-    (void)fputs("next: mtrace-query ", query->out);
-    (void)vfprintf(query->out, format, arguments);
-    (void)fputs("\n", query->out);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    utf8_clean(text);
+    (void)fprintf(query->out, "next: mtrace-query %s\n", text);
 }
 
 static bool is_answered(const struct query *query, const char *name, const char *tail)

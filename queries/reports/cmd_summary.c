@@ -207,7 +207,7 @@ static void print_totals(FILE *out, const struct summary_numbers *f, const char 
                       "elided      %s, all of them freed soon: in all totals, without rows%s\n",
                       counted(&t, summary_number(f, "elided_blocks"), "block"),
                       summary_number(f, "threads") > 1
-                          ? "; the peak may have been higher by what of them was live at a time"
+                          ? "; the peak may have been higher by those live at one time"
                             " (meta: elided.most_live_bytes)"
                           : "");
     (void)fprintf(out, "peak        %s in %s at %s\n", estimated_bytes(&t, f, "peak_bytes"),

@@ -14,7 +14,7 @@ mtrace-gather --discover --insecure
 #|Try 'mtrace-record --help' or 'mtrace-record --usage' for more information.
 #|mtrace-record: --max-local is '1MiB', but must be 64MiB or more
 #|Try 'mtrace-record --help' or 'mtrace-record --usage' for more information.
-#|mtrace-record: --no-local leaves no log to make reports of here
+#|mtrace-record: --no-local leaves no log here, which reports need
 #|Try 'mtrace-record --help' or 'mtrace-record --usage' for more information.
 #|mtrace-record: discovery needs a key that both sides have: --psk-file
 #|mtrace-record: nothing was recorded; see above

@@ -7,4 +7,4 @@ mtrace-query run.db --fail-if "leaked_bytes > 1e9"
 #|2
 #|                                            realloc
 #|process  executable  pid  allocated  freed   copied  peak  leaked  suppressed  temporary  rounding
-#|53 more columns: --wide
+#|68 more columns: --wide

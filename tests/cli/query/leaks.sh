@@ -18,5 +18,5 @@ mtrace-query leaks run.db
 #|100 B       1         20 %  once at 5.0 s     3  Cache::reserve  cache.c:31
 #|                                                 the others are freed in Cache::reserve  cache.c:31
 #|next: mtrace-query leaks run.db --process 2 --site 3    # filter: --function-regex 'Cache::reserve'
-#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: what was live then is not a leak
+#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: blocks live at that time are not leaks
 #|leaked 0 B in 0 blocks of 0 sites; 100 % of stacks complete

@@ -5,7 +5,7 @@ mtrace-query leaks run.db --site 2
 #|leaked 700 B in 7 blocks of 1 site; 15 % of stacks complete
 #|run.db  server (process 2, pid 813), 20.0 s, exited with status 0
 #|leaked 0 B in 0 blocks of 0 sites; 100 % of stacks complete
-#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: what was live then is not a leak
+#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: blocks live at that time are not leaks
 #|leaked 0 B in 0 blocks of 0 sites; 100 % of stacks complete
 #|process  leaked  leaked blocks  never freed  pattern  stack  where                         site
 #|      1   600 B              6         60 %  steady       4  Session::clone  session.c:88     2

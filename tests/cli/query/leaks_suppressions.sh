@@ -14,5 +14,5 @@ mtrace-query leaks run.db --suppressions rules
 #|run.db  server (process 2, pid 813), 20.0 s, exited with status 0
 #|leaked 0 B in 0 blocks of 0 sites; 100 % of stacks complete
 #|suppressed: 100 B in 1 block (leak:^Cache::)
-#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: what was live then is not a leak
+#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: blocks live at that time are not leaks
 #|leaked 0 B in 0 blocks of 0 sites; 100 % of stacks complete

@@ -47,7 +47,7 @@ mtrace-query run.db
 #|bytes  blocks  allocated most often
 #|500 B       5  Cache::reserve  cache.c:31
 #|
-#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: what was live then is not a leak
+#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: blocks live at that time are not leaks
 #|
 #|What to look at
 #|  info      At the peak, at 40.5 s, main (main.c:10) held 100 % of 64 B in 1 block.

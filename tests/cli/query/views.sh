@@ -82,7 +82,6 @@ mtrace-query views
 #|processes              table  one recorded program image: fork makes a child, exec ends one image ..
 #|realloc_chains         table  chains of two or more blocks
 #|row_ranges             table  private: ranges of values in each 4,096 rows of packed_allocation_ro..
-#|site_births            table  leaked_allocations by call site and rule; blocks that were lost at a..
 #|site_frees             table  the call site that freed most blocks of a call site: of its stacks t..
 #|site_growth            table  call sites whose live bytes changed between regular snapshots
 #|site_leak_times        table  leaked_allocations by call site and rule; blocks that were lost at a..

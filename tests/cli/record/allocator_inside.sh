@@ -68,7 +68,7 @@ complain mtrace-query plain.db leaks --format csv >leaks.csv
 #|mtrace-record: all.dat and 3 logs of child processes: *; next: mtrace-query all.dat
 #|mtrace-import: note: blocks of jemalloc inside '*/program' are not recorded (*), nor those of other processes *
 #|all.db: *
-#|mtrace-query: note: blocks of jemalloc inside '*/program' and inside 1 other executable are not recorded (*): *
-#|mtrace-query: note: blocks of jemalloc inside '*/program' and inside 1 other executable are not recorded (*): *
+#|mtrace-query: note: blocks of jemalloc inside '*/program' and inside 1 other executable are not recorded (*) and not included in any number
+#|mtrace-query: note: blocks of jemalloc inside '*/program' and inside 1 other executable are not recorded (*) and not included in any number
 #|mtrace-record: plain.dat: *; next: mtrace-query plain.dat
 #|plain.db: *

@@ -33,5 +33,5 @@ mtrace-query run.db sql 'SELECT count(*) AS blocks, sum(is_leaked) AS leaked FRO
 #|blocks  leaked
 #|    50      50
 # expect stderr glob
-#|mtrace-record: './program' is recorded in part: it has a malloc of its own*
+#|mtrace-record: './program' is recorded in part: it defines its own malloc*
 #|mtrace-record: run.dat: * events; next: mtrace-query run.dat

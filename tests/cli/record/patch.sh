@@ -147,29 +147,29 @@ mtrace-record -o run.dat -- true 2>&1 | grep -c Zydis || true
 #|mtrace-record: run.dat: * events; next: mtrace-query run.dat
 #|mtrace-record: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch): build it with the system's allocator (Rust: *
 #|mtrace-record: run.dat: * events; next: mtrace-query run.dat
-#|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch): no figure has them in it
-#|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch): no figure has them in it
+#|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch) and not included in any number
+#|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch) and not included in any number
 #|mtrace-record: blocks of jemalloc (in part) inside '*/memalign' are not recorded (_rjem_memalign: a call is among its first instructions): build it with the system's allocator (Rust: *
 #|mtrace-record: run.dat: * events; next: mtrace-query run.dat
-#|mtrace-query: note: blocks of jemalloc (in part) inside '*/memalign' are not recorded (_rjem_memalign: a call is among its first instructions): no figure has them in it
-#|mtrace-query: note: blocks of jemalloc (in part) inside '*/memalign' are not recorded (_rjem_memalign: a call is among its first instructions): no figure has them in it
+#|mtrace-query: note: blocks of jemalloc (in part) inside '*/memalign' are not recorded (_rjem_memalign: a call is among its first instructions) and not included in any number
+#|mtrace-query: note: blocks of jemalloc (in part) inside '*/memalign' are not recorded (_rjem_memalign: a call is among its first instructions) and not included in any number
 #|mtrace-record: warning: blocks of jemalloc inside './back' will not be recorded (_rjem_free: it jumps back*)
 #|mtrace-record: blocks of jemalloc inside '*/back' are not recorded (_rjem_free: it jumps back between its first instructions, or cannot be decoded): build it with the system's allocator (Rust: *
 #|mtrace-record: run.dat: * events; next: mtrace-query run.dat
-#|mtrace-query: note: blocks of jemalloc inside '*/back' are not recorded (_rjem_free: it jumps back between its first instructions, or cannot be decoded): no figure has them in it
-#|mtrace-query: note: blocks of jemalloc inside '*/back' are not recorded (_rjem_free: it jumps back between its first instructions, or cannot be decoded): no figure has them in it
+#|mtrace-query: note: blocks of jemalloc inside '*/back' are not recorded (_rjem_free: it jumps back between its first instructions, or cannot be decoded) and not included in any number
+#|mtrace-query: note: blocks of jemalloc inside '*/back' are not recorded (_rjem_free: it jumps back between its first instructions, or cannot be decoded) and not included in any number
 #|mtrace-record: warning: blocks of jemalloc inside './short' will not be recorded (_rjem_free: it is too short*)
 #|mtrace-record: blocks of jemalloc inside '*/short' are not recorded (_rjem_free: it is too short or does what cannot be moved): build it with the system's allocator (Rust: *
 #|mtrace-record: run.dat: * events; next: mtrace-query run.dat
-#|mtrace-query: note: blocks of jemalloc inside '*/short' are not recorded (_rjem_free: it is too short or does what cannot be moved): no figure has them in it
-#|mtrace-query: note: blocks of jemalloc inside '*/short' are not recorded (_rjem_free: it is too short or does what cannot be moved): no figure has them in it
+#|mtrace-query: note: blocks of jemalloc inside '*/short' are not recorded (_rjem_free: it is too short or does what cannot be moved) and not included in any number
+#|mtrace-query: note: blocks of jemalloc inside '*/short' are not recorded (_rjem_free: it is too short or does what cannot be moved) and not included in any number
 #|mtrace-record: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch): build it with the system's allocator (Rust: *
 #|mtrace-record: run.dat and 1 log of what it executed: * events; next: mtrace-query run.dat
-#|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch): no figure has them in it
-#|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch): no figure has them in it
+#|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch) and not included in any number
+#|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch) and not included in any number
 #|mtrace-record: run.dat and 1 log of what it executed: * events; next: mtrace-query run.dat
 #|mtrace-record: warning: blocks of jemalloc inside './whole' will not be recorded (_rjem_free: libZ*)
 #|mtrace-record: blocks of jemalloc inside '*/whole' are not recorded (_rjem_free: libZydis.so*, which decodes instructions, cannot be loaded): build it with the system's allocator (Rust: *
 #|mtrace-record: run.dat: * events; next: mtrace-query run.dat
-#|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (_rjem_free: libZydis.so*, which decodes instructions, cannot be loaded): no figure has them in it
-#|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (_rjem_free: libZydis.so*, which decodes instructions, cannot be loaded): no figure has them in it
+#|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (_rjem_free: libZydis.so*, which decodes instructions, cannot be loaded) and not included in any number
+#|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (_rjem_free: libZydis.so*, which decodes instructions, cannot be loaded) and not included in any number

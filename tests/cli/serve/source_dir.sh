@@ -43,4 +43,4 @@ mtrace-serve --source-dir absent run.db
 #|  shown/../hidden/b.c None mtrace-serve --listen shows files below its --source-dir only
 # expect stderr
 #|mtrace-serve: --source-dir 'absent': No such file or directory
-#|Try `mtrace-serve --help' or `mtrace-serve --usage' for more information.
+#|Try 'mtrace-serve --help' or 'mtrace-serve --usage' for more information.
