@@ -405,7 +405,10 @@ def teardown_of(snapshots, levels, start, end):
     first = max(i for i, fall in enumerate(falls) if not fall)
     top = regular[first][1]
     begin = max(at for at, level in regular[first:] if 20 * level >= 19 * top)
-    return begin if 2 * levels[-1] <= top and 4 * regular[-1][1] <= 3 * top and 2 * begin >= start + end else end
+    last_at, last = regular[-1]
+    settled = max((at for at, level in regular if 20 * level > 21 * last), default=begin)
+    is_slow = 4 * (settled - begin) >= 3 * (last_at - begin)
+    return begin if 2 * levels[-1] <= top and 4 * last <= 3 * top and is_slow and 2 * begin >= start + end else end
 
 
 def looks_of(db, process, end=None):

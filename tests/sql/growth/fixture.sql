@@ -7,7 +7,8 @@
 -- ends high, but was as high before: a saw tooth. Site 4 stays where it is. Process 2 has too few snapshots.
 -- Process 4 begins its teardown at 40 of 64 s: site 3 rose by 100 bytes each second until then, site 5 to 500 in five seconds, but
 -- for the bytes of the first snapshot; a blip at the 50th does not end the fall. Process 5 is the same, but was killed: no growth.
--- Process 6 frees all at 40 s, too, and then allocates again: what it does is no teardown.
+-- Process 6 frees all at 40 s, too, and then allocates again: what it does is no teardown. Process 7 frees all within two seconds,
+-- and works on with little for 22 s.
 .read code.sql
 DELETE FROM windows WHERE process_id = 1;
 INSERT INTO windows(window_id, process_id, start_ns, end_ns, allocated_blocks, allocated_bytes, leaked_blocks, leaked_bytes, recorded_share) VALUES
@@ -26,12 +27,13 @@ UNION ALL SELECT 1, 7, 50, 1
 UNION ALL SELECT 65, 6, 1, 1 UNION ALL SELECT 66, 6, 100, 2 UNION ALL SELECT 67, 6, 99999, 1
 UNION ALL SELECT 64, 4, 0, 0 UNION ALL SELECT 64, 5, 0, 0;
 INSERT INTO processes(process_id, pid, start_ns, end_ns, end_kind) VALUES
-  (4, 815, 0, 64000000000, 'exit'), (5, 816, 0, 64000000000, 'signal'), (6, 817, 0, 64000000000, 'exit');
+  (4, 815, 0, 64000000000, 'exit'), (5, 816, 0, 64000000000, 'signal'), (6, 817, 0, 64000000000, 'exit'),
+  (7, 818, 0, 64000000000, 'exit');
 WITH RECURSIVE seconds(s) AS (VALUES (1) UNION ALL SELECT s + 1 FROM seconds WHERE s < 64)
 INSERT INTO snapshots SELECT 100 * process_id + s, process_id, s * 1000000000, iif(s = 64, 'end', 'regular')
 FROM processes, seconds WHERE process_id > 3 AND s <> 63;
 INSERT INTO snapshot_backtraces
-SELECT snapshot_id, 6, max(0, min(100 * s, 4000 - 200 * (s - 40)) + iif(s = 50, 200, 0)) + iif(process_id = 6 AND s > 59, 10 * (s - 59), 0), 1
+SELECT snapshot_id, 6, max(iif(process_id = 7, 100, 0), min(100 * s, 4000 - iif(process_id = 7, 2000, 200) * (s - 40)) + iif(s = 50, 200, 0)) + iif(process_id = 6 AND s > 59, 10 * (s - 59), 0), 1
 FROM (SELECT *, snapshot_id % 100 AS s FROM snapshots WHERE process_id > 3)
 UNION ALL SELECT snapshot_id, 8, iif(s > 40, 0, min(100 * s, 500)), 1
 FROM (SELECT *, snapshot_id % 100 AS s FROM snapshots WHERE process_id > 3);
