@@ -1,6 +1,0 @@
-. "$CASES/../fixture.sh"
-mtrace-query sql run.db "ATTACH 'x' AS y"
-# expect status 2
-# expect stderr
-#|mtrace-query: only reading is allowed: one SELECT
-#|Try 'mtrace-query --help'.
