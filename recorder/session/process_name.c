@@ -54,9 +54,9 @@ static bool has_executable(pid_t pid, const char *name)
 static bool has_name(pid_t pid, const char *name)
 {
     char text[KERNEL_NAME_BYTES + 2];
-    char first;
+    char first[2];
 
-    if (read_file(pid, "cmdline", &first, 2) == 0) /* a zombie, or a thread of the kernel */
+    if (read_file(pid, "cmdline", first, sizeof(first)) == 0) /* a zombie, or a thread of the kernel */
         return false;
     (void)read_file(pid, "comm", text, sizeof(text));
     text[strcspn(text, "\n")] = '\0';

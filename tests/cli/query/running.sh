@@ -21,7 +21,7 @@ mtrace-query leaks run.db --process 1 --csv -n 1 | cut -d, -f1-3
 #|  info      4.0 KiB more in 6 blocks were live where the log ends, the largest part from
 #|  info      700 B in 7 blocks from Session::clone (session.c:88) were live where the log ends; they
 #|live        4.9 KiB in 14 blocks, of these 300 B suppressed
-#|elided      10 blocks, all of them freed soon: in all totals, without rows; the peak may have been higher by what of them was live at a time (meta: elided.most_live_bytes)
+#|elided      10 blocks, all of them freed soon: in all totals, without rows; the peak may have been higher by those live at one time (meta: elided.most_live_bytes)
 #|server (pid 812): live, 4.6 KiB in 13 blocks of 5 stacks; 300 B suppressed and omitted
 #|callers of Session::clone: live, 700 B in 7 blocks, 15 % of all
 #|<dt>live at the peak<
