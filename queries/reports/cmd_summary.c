@@ -257,9 +257,6 @@ static void print_foreign_heaps(FILE *out, const struct summary_numbers *f)
                       " from block to block, whether resident or not\n",
                       counted(&t, summary_number(f, "foreign_heaps"), other ? "range" : "heap"),
                       other ? other : "an allocator that is not known");
-    if (other)
-        (void)fprintf(out, "            to give free pages back, %s; or %s\n",
-                      summary_text(f, "release_advice"), summary_text(f, "decay_advice"));
     if (summary_number(f, "arenas") > 0)
         (void)fprintf(
             out, "            %s of glibc counted as far as they ever reached, resident or not\n",
