@@ -231,8 +231,6 @@ CREATE TABLE memory_samples (
   rss_bytes INTEGER,                    -- all resident bytes without own_bytes; the sum of the next two columns
   anonymous_bytes INTEGER,              -- resident bytes that are not shared
   file_bytes INTEGER,                   -- resident bytes of files, or shared
-  heap_extent_bytes INTEGER,            -- size of all heaps when they were last examined (less often than samples), or up to the highest block allocated since, if that is more; for allocators other than glibc's, the bytes of live blocks; NULL: neither is known
-  mapped_bytes INTEGER,                 -- bytes of live blocks outside of heaps and of accessible anonymous mappings at that time, resident or not
   own_bytes INTEGER,                    -- resident bytes of mtrace itself (its log, library and data), not included in the other columns; NULL: not known, and included
   heap_resident_bytes INTEGER,          -- resident bytes of heaps: those of glibc, and pages in which blocks of another allocator lie or lay. The sum of this and the next five columns is rss_bytes; NULL in all: parts were not sampled at that time, which takes longer than the other columns
   own_mapping_resident_bytes INTEGER,   -- of live blocks with a mapping of their own, and of private anonymous mappings that the program or a library made through libc

@@ -297,20 +297,12 @@ static int split_at(struct mappings *mappings, struct mapping *piece, uint64_t a
 }
 
 /* Anonymous bytes that may have pages; a PROT_NONE reservation has none. */
-static uint64_t touchable_bytes(const struct mapping *piece)
-{
-    bool is_anonymous = piece->flags != -1 && (piece->flags & MAP_ANONYMOUS) != 0;
-
-    return is_anonymous && piece->prot != PROT_NONE ? piece->length : 0;
-}
-
 static int end_piece(struct mappings *mappings, struct mapping *piece, const struct event *event,
                      struct error *err)
 {
     piece->unmapped_ns = event->time_ns;
     piece->unmap_thread = event->thread;
     piece->unmap_backtrace = event->backtrace;
-    mappings->anonymous_bytes -= touchable_bytes(piece);
     return mappings->ended(mappings->context, piece, err);
 }
 
@@ -364,7 +356,6 @@ static int begin_piece(struct mappings *mappings, const struct event *event, str
     int code = end_range(mappings, piece->address, mapping_end(piece), event, NULL, err);
     if (code)
         return code;
-    mappings->anonymous_bytes += touchable_bytes(piece);
     return mapping_list_insert(&mappings->live, piece, err);
 }
 
@@ -525,7 +516,6 @@ void mappings_visit(struct mappings *mappings, const struct statistics_room *roo
                     struct checkpoint_io *io)
 {
     mapping_list_visit(&mappings->live, room, io);
-    state_u64(io, &mappings->anonymous_bytes);
     state_u64(io, &mappings->looked_ns);
     state_u32(io, &mappings->looking_thread);
     state_u64(io, &mappings->n_unknown);

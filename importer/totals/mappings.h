@@ -75,7 +75,6 @@ typedef int mappings_ended_fn(void *context, const struct mapping *piece, struct
 
 struct mappings {
     struct mapping_list live;
-    uint64_t anonymous_bytes; /* of accessible pieces without a file */
     uint32_t process;
     uint64_t page_bytes;
     mappings_ended_fn *ended;

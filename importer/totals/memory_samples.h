@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory_samples: memory of a process over time, from samples of its totals and of its heaps.
+ * memory_samples: memory of a process over time, from samples of its totals.
  *
- * The recorder samples heaps less often than totals. A sample of totals gets the extent of all
- * heaps at the latest heap sample up to its own time. Heaps are extended to the highest block
- * allocated in them since. If their sum is still less than the live bytes in them, the sample has
- * the latter. Some samples of totals have the parts of resident memory (resident_parts.h).
+ * Some samples of totals have the parts of resident memory (resident_parts.h). The recorder samples
+ * the heaps of glibc before it samples parts.
  *
  * Invariants
  *   SR-1 Every sample of totals is emitted, in order of time within a process.
@@ -38,38 +36,30 @@ struct memory_sample {
     uint32_t process;
     uint64_t time_ns;
     uint64_t rss_bytes, anonymous_bytes, file_bytes; /* without own_bytes */
-    uint64_t heaps_bytes;         /* UINT64_MAX: none was sampled yet and none has live blocks */
-    uint64_t mapped_bytes;        /* of blocks and anonymous mappings with pages of their own */
     uint64_t own_bytes;           /* resident part of mtrace itself; UINT64_MAX: not known */
     uint64_t parts[MEMORY_PARTS]; /* their sum is rss_bytes; UINT64_MAX: not sampled */
-};
-
-struct seen_extent {
-    uint64_t start, end;
-    bool is_arena; /* of a non-main arena */
 };
 
 typedef int memory_samples_fn(void *context, const struct memory_sample *sample, struct error *err);
 
 struct memory_samples;
 
-int memory_samples_new(uint32_t n_processes, const uint8_t *word_bytes, memory_samples_fn *taken,
-                       void *context, struct memory_samples **ret, struct error *err);
+int memory_samples_new(uint32_t n_processes, memory_samples_fn *taken, void *context,
+                       struct memory_samples **ret, struct error *err);
 
-/* NULL is fine. A sample that waits for its heaps is lost unless memory_samples_finish was
+/* NULL is fine. A sample that waits for its parts is lost unless memory_samples_finish was
  * called. */
 void memory_samples_free(struct memory_samples *samples);
 
 /* In order of time within a process. Resident bytes of the log and of mtrace's library are
  * subtracted from the next totals, because the program would not have them. The functions set
- * own_bytes, heaps_bytes and parts of the sample; on entry heaps_bytes is the live bytes in heaps,
- * its minimum. */
+ * own_bytes and parts of the sample. */
 void memory_samples_own(struct memory_samples *samples, uint32_t id, uint64_t file_bytes,
                         uint64_t private_bytes);
 int memory_samples_totals(struct memory_samples *samples, const struct memory_sample *sample,
                           struct error *err);
 int memory_samples_heap(struct memory_samples *samples, uint32_t id, uint64_t time_ns,
-                        const struct seen_extent *extent, struct error *err);
+                        uint64_t start, uint64_t end, struct error *err);
 
 /* Adds resident bytes to a part of the sample that waits; no sample waits: nothing happens. */
 void memory_samples_add_part(struct memory_samples *samples, uint32_t id, enum memory_part part,
@@ -82,19 +72,6 @@ void memory_samples_end_parts(struct memory_samples *samples, uint32_t id);
 /* The known heaps of glibc: does one contain the address? *ret_until: where the answer changes. */
 bool memory_samples_is_heap(const struct memory_samples *samples, uint32_t id, uint64_t address,
                             uint64_t *ret_until);
-
-/* Adds the extent of one heap alone. */
-int memory_samples_extent(struct memory_samples *samples, uint32_t id,
-                          const struct seen_extent *extent, struct error *err);
-
-/* Reports that glibc allocated a block of a heap at these addresses. */
-int memory_samples_allocated(struct memory_samples *samples, uint32_t id,
-                             const struct seen_extent *block, struct error *err);
-
-/* The address range in which memory_samples_allocated would change nothing until the next other
- * call for the process. May be empty. */
-void memory_samples_reported(const struct memory_samples *samples, uint32_t id, uint64_t address,
-                             uint64_t *ret_start, uint64_t *ret_end);
 
 int memory_samples_finish(struct memory_samples *samples, struct error *err);
 

@@ -230,8 +230,8 @@ static int make_parts(struct statistics *statistics, const char *target, struct 
     if (code == 0 && statistics->sink.takes_any_order)
         snapshots_leave_order(statistics->snapshots);
     if (code == 0)
-        code = memory_samples_new(n_processes, statistics->word_bytes, statistics->sink.memory,
-                                  statistics->sink.context, &statistics->memory_samples, err);
+        code = memory_samples_new(n_processes, statistics->sink.memory, statistics->sink.context,
+                                  &statistics->memory_samples, err);
     return code;
 }
 

@@ -251,8 +251,6 @@ struct process_statistics {
     bool is_untraced;        /* not always traced, according to its definition */
     bool was_untraced;       /* was not traced for a while: it may have unknown blocks */
     uint64_t peak_snapshot_id, end_snapshot_id;
-    uint64_t mapped_block_bytes;         /* of live blocks that lie in no heap */
-    uint64_t heap_block_bytes;           /* of all others */
     struct address_ranges mapped_blocks; /* the live blocks that lie in no heap */
     struct address_ranges stacks; /* of n_stack_threads, the known threads of all processes */
     size_t n_stack_threads;
@@ -331,11 +329,6 @@ static inline uint32_t statistics_known_backtrace(uint32_t backtrace)
 {
     return backtrace == DEFINITIONS_NO_BACKTRACE ? 0 : backtrace;
 }
-
-/* Reports an allocation for which heap_ranges_is_heap_block holds to heap_ranges and
- * memory_samples. */
-int statistics_allocated_in_heap(struct statistics *statistics,
-                                 const struct heap_allocation *allocation, struct error *err);
 
 /* Reports a new peak to moment_blocks. Call when time advances, before a later free is counted. */
 void statistics_emit_peak(const struct statistics *statistics, uint32_t process);

@@ -22,21 +22,6 @@ static inline void count(const struct statistics *statistics, uint32_t process,
     ret->is_heap_block = heap_ranges_is_heap_block(block->call, ret->occupied);
 }
 
-int statistics_allocated_in_heap(struct statistics *statistics,
-                                 const struct heap_allocation *allocation, struct error *err)
-{
-    int code = heap_ranges_allocated(statistics->heaps, allocation, err);
-
-    if (code || !(allocation->call & LOG_CHUNK_KNOWN))
-        return code;
-    return memory_samples_allocated(
-        statistics->memory_samples, allocation->process,
-        &(struct seen_extent){.start = allocation->address,
-                              .end = allocation->address + allocation->usable_bytes,
-                              .is_arena = (allocation->call & LOG_CHUNK_NON_MAIN) != 0},
-        err);
-}
-
 int statistics_mapped_block(struct statistics *statistics, uint32_t process, uint64_t address,
                             uint64_t usable_bytes, struct error *err)
 {
@@ -91,22 +76,19 @@ static inline int count_allocation(struct statistics *statistics, uint32_t proce
     count(statistics, process, block, &counted);
     int code = totals_allocated(statistics->totals, process, &counted.block, link, err);
 
-    if (counted.has_address)
-        *(counted.is_heap_block ? &own->heap_block_bytes : &own->mapped_block_bytes) +=
-            counted.occupied * weight->blocks;
     own->allocated_bytes += weight->bytes;
     timeline_count_allocation(&own->timeline, weight);
     if (code == 0 && mtrace_unlikely(weight->blocks > 1))
         code = check_sum(statistics, &counted, err);
     if (code == 0 && counted.has_address && mtrace_likely(counted.is_heap_block))
-        code = statistics_allocated_in_heap(
-            statistics,
-            &(struct heap_allocation){.time_ns = counted.block.allocated_ns,
-                                      .address = block->address,
-                                      .usable_bytes = counted.occupied,
-                                      .process = process,
-                                      .call = block->call},
-            err);
+        code =
+            heap_ranges_allocated(statistics->heaps,
+                                  &(struct heap_allocation){.time_ns = counted.block.allocated_ns,
+                                                            .address = block->address,
+                                                            .usable_bytes = counted.occupied,
+                                                            .process = process,
+                                                            .call = block->call},
+                                  err);
     else if (code == 0 && counted.has_address)
         code = statistics_mapped_block(statistics, process, block->address, counted.occupied, err);
     if (code == 0 && statistics->groups)
@@ -162,9 +144,6 @@ static inline int count_end(struct statistics *statistics, uint32_t process,
     count(statistics, process, block, &counted);
     int code = totals_ended(statistics->totals, process, &counted.block, end, err);
 
-    if (counted.has_address)
-        *(counted.is_heap_block ? &own->heap_block_bytes : &own->mapped_block_bytes) -=
-            counted.occupied * weight->blocks;
     if (mtrace_unlikely(counted.has_address && !counted.is_heap_block))
         statistics_mapped_block_ended(statistics, process, block->address);
     timeline_count_end(&own->timeline, weight);

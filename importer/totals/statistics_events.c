@@ -68,13 +68,8 @@ static inline int advance(struct statistics *statistics, const struct event *eve
 static int heap_seen(struct statistics *statistics, const struct event *event, uint64_t start,
                      uint64_t end, enum log_heap_kind kind, struct error *err)
 {
-    int code = memory_samples_extent(
-        statistics->memory_samples, event->process,
-        &(struct seen_extent){.start = start, .end = end, .is_arena = kind == LOG_HEAP_ARENA}, err);
-
-    return code ? code
-                : heap_ranges_extent(statistics->heaps, event->process, event->time_ns, start, end,
-                                     kind, err);
+    return heap_ranges_extent(statistics->heaps, event->process, event->time_ns, start, end, kind,
+                              err);
 }
 
 /* The program itself set the program break: its heap reaches from the lowest one to this one. */
@@ -320,15 +315,11 @@ int statistics_memory_sample(struct statistics *statistics, uint32_t process, ui
                              uint64_t rss_bytes, uint64_t anonymous_bytes, uint64_t file_bytes,
                              struct error *err)
 {
-    const struct process_statistics *own = &statistics->processes[process];
     struct memory_sample sample = {.process = process,
                                    .time_ns = time_ns,
                                    .rss_bytes = rss_bytes,
                                    .anonymous_bytes = anonymous_bytes,
-                                   .file_bytes = file_bytes,
-                                   .heaps_bytes = own->heap_block_bytes,
-                                   .mapped_bytes =
-                                       own->mapped_block_bytes + own->mappings.anonymous_bytes};
+                                   .file_bytes = file_bytes};
 
     return memory_samples_totals(statistics->memory_samples, &sample, err);
 }
@@ -342,9 +333,7 @@ void statistics_own_sample(struct statistics *statistics, uint32_t process, uint
 int statistics_heap_sample(struct statistics *statistics, uint32_t process, uint64_t time_ns,
                            uint64_t start, uint64_t end, enum log_heap_kind kind, struct error *err)
 {
-    int code = memory_samples_heap(
-        statistics->memory_samples, process, time_ns,
-        &(struct seen_extent){.start = start, .end = end, .is_arena = kind == LOG_HEAP_ARENA}, err);
+    int code = memory_samples_heap(statistics->memory_samples, process, time_ns, start, end, err);
 
     return code ? code
                 : heap_ranges_extent(statistics->heaps, process, time_ns, start, end, kind, err);

@@ -22,14 +22,11 @@ struct run {
     struct process_totals *totals;
     struct thread_totals *thread;
     struct timeline_bucket *bucket;
-    struct reported reported_heap; /* to memory_samples */
     struct reported
         reported_units[REPORTED_UNITS]; /* to heap_ranges, by unit number; all of one class */
     uint32_t reported_class;
     uint64_t began_bytes, thread_began_bytes; /* live bytes when the run began */
     uint64_t n_allocations, allocated_bytes, n_ends, ended_bytes;
-    uint64_t heap_bytes,
-        other_bytes; /* change of the bytes occupied by blocks in heaps, and by others */
     uint64_t low_bytes, peak_bytes; /* lowest and highest live bytes during the run */
     uint64_t until_ns;
     uint64_t last_ns; /* time of the last event taken; 0: none */
@@ -110,8 +107,8 @@ static inline void begin_instant(struct run *run, uint64_t time_ns)
 static MTRACE_NOINLINE int emit_heaps(struct run *run, const struct heap_allocation *allocation,
                                       struct reported *unit, struct error *err)
 {
-    const struct statistics *statistics = run->statistics;
-    int code = statistics_allocated_in_heap(run->statistics, allocation, err);
+    struct heap_ranges *heaps = run->statistics->heaps;
+    int code = heap_ranges_allocated(heaps, allocation, err);
 
     if (code)
         return code;
@@ -119,11 +116,7 @@ static MTRACE_NOINLINE int emit_heaps(struct run *run, const struct heap_allocat
         for (int i = 0; i < REPORTED_UNITS; i++)
             run->reported_units[i] = (struct reported){0};
     run->reported_class = allocation->call & (LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN);
-    heap_ranges_reported(statistics->heaps, &unit->start, &unit->end);
-    run->reported_heap = (struct reported){.end = UINT64_MAX};
-    if (allocation->call & LOG_CHUNK_KNOWN)
-        memory_samples_reported(statistics->memory_samples, run->process, allocation->address,
-                                &run->reported_heap.start, &run->reported_heap.end);
+    heap_ranges_reported(heaps, &unit->start, &unit->end);
     return 0;
 }
 
@@ -140,7 +133,6 @@ static inline int allocated_in_heap(struct run *run, const struct event *event, 
         &run->reported_units[(event->address >> REPORT_GRID_UNIT_SHIFT) % REPORTED_UNITS];
 
     if (mtrace_likely(lies_in(unit, event->address, end)
-                      && lies_in(&run->reported_heap, event->address, end)
                       && run->reported_class == (call & (LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN))))
         return 0;
     return emit_heaps(run,
@@ -181,14 +173,11 @@ static inline int count_allocation(struct run *run, struct stack_totals *stack,
     run->n_allocations++;
     run->allocated_bytes += size;
     int code = 0;
-    if (mtrace_likely(heap_ranges_is_heap_block(block->call, occupied))) {
-        run->heap_bytes += occupied;
+    if (mtrace_likely(heap_ranges_is_heap_block(block->call, occupied)))
         code = allocated_in_heap(run, event, block->call, occupied, err);
-    } else {
-        run->other_bytes += occupied;
+    else
         code =
             statistics_mapped_block(run->statistics, run->process, event->address, occupied, err);
-    }
     return code || !run->statistics->lifetimes
                ? code
                : lifetimes_allocated(run->statistics->lifetimes, block, 0, false, NULL, err);
@@ -249,12 +238,8 @@ static inline int count_end(struct run *run, struct stack_totals *stack, const s
     run->n_ends++;
     run->ended_bytes += weight.bytes;
     uint64_t occupied = weight.bytes + live_block_known_slack(block);
-    if (mtrace_likely(heap_ranges_is_heap_block(block->call, occupied))) {
-        run->heap_bytes -= occupied;
-    } else {
-        run->other_bytes -= occupied;
+    if (mtrace_unlikely(!heap_ranges_is_heap_block(block->call, occupied)))
         statistics_mapped_block_ended(run->statistics, run->process, event->address);
-    }
     if (backtrace)
         code = totals_count_free_site(statistics->totals, run->process, stack, backtrace, &weight,
                                       err);
@@ -306,8 +291,6 @@ static int finish(const struct run *run, size_t n, struct error *err)
     totals->n_allocations += run->n_allocations;
     totals->n_ends += run->n_ends;
     own->allocated_bytes += run->allocated_bytes;
-    own->heap_block_bytes += run->heap_bytes;
-    own->mapped_block_bytes += run->other_bytes;
     run->bucket->allocated_blocks += run->n_allocations;
     run->bucket->allocated_bytes += run->allocated_bytes;
     run->bucket->freed_blocks += run->n_ends;

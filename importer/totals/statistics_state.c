@@ -36,9 +36,7 @@ static void visit_process(struct statistics *statistics, struct process_statisti
     state_bool(io, &own->has_ended);
     state_bool(io, &own->is_untraced);
     state_bool(io, &own->was_untraced);
-    state_u64(io, &own->mapped_block_bytes);
     address_ranges_visit(&own->mapped_blocks, io);
-    state_u64(io, &own->heap_block_bytes);
     state_u64(io, &own->lowest_break);
     state_bool(io, &traits->is_forked);
     state_bool(io, &traits->has_untracked_blocks);

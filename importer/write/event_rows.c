@@ -59,7 +59,7 @@ static int prepare(sqlite3 *db, struct event_rows *rows, struct error *err)
         {"INSERT INTO markers VALUES (NULL, ?, ?, ?, ?)", &rows->marker},
         {"INSERT INTO mmaps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
          &rows->mapping},
-        {"INSERT OR REPLACE INTO memory_samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        {"INSERT OR REPLACE INTO memory_samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
          &rows->sample},
         {"INSERT INTO snapshots VALUES (?, ?, ?, ?)", &rows->snapshot},
         {"INSERT INTO group_moves VALUES (?, ?, ?, ?, ?)", &rows->move},
@@ -196,11 +196,10 @@ static int write_sample(void *context, const struct memory_sample *sample, struc
     const uint64_t *parts = sample->parts;
 
     return database_insert(
-        rows->sample, err, "uuummmummmmmmm", (uint64_t)sample->process, sample->time_ns,
-        sample->rss_bytes, sample->anonymous_bytes, sample->file_bytes, sample->heaps_bytes,
-        sample->mapped_bytes, sample->own_bytes, parts[MEMORY_PART_HEAP],
-        parts[MEMORY_PART_OWN_MAPPING], parts[MEMORY_PART_STACK], parts[MEMORY_PART_SHARED],
-        parts[MEMORY_PART_FILE], parts[MEMORY_PART_OTHER]);
+        rows->sample, err, "uuummmmmmmmm", (uint64_t)sample->process, sample->time_ns,
+        sample->rss_bytes, sample->anonymous_bytes, sample->file_bytes, sample->own_bytes,
+        parts[MEMORY_PART_HEAP], parts[MEMORY_PART_OWN_MAPPING], parts[MEMORY_PART_STACK],
+        parts[MEMORY_PART_SHARED], parts[MEMORY_PART_FILE], parts[MEMORY_PART_OTHER]);
 }
 
 void event_rows_keep_snapshots(struct event_rows *rows)

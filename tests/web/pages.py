@@ -806,7 +806,7 @@ def give_samples(path):
         (ns,) = database.execute("SELECT start_ns + duration_ns FROM processes").fetchone()
         database.execute("UPDATE processes SET max_rss_bytes = NULL")
         database.execute("DELETE FROM memory_samples")
-        database.executemany("INSERT INTO memory_samples VALUES (1, ?, ?, ?, 0, 0, 0, NULL)", [(int(ns * share), mib << 20, mib << 20) for share, mib in ((0.1, 10), (0.5, 40), (0.9, 40))])
+        database.executemany("INSERT INTO memory_samples (process_id, at_ns, rss_bytes, anonymous_bytes, file_bytes) VALUES (1, ?, ?, ?, 0)", [(int(ns * share), mib << 20, mib << 20) for share, mib in ((0.1, 10), (0.5, 40), (0.9, 40))])
 
 
 def record_in_part(tools, folder):

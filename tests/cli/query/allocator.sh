@@ -2,7 +2,7 @@
 . "$CASES/../fixture.sh"
 sqlite3 run.db "DELETE FROM processes WHERE process_id > 1; DELETE FROM heaps; DELETE FROM heap_states;
 INSERT INTO heaps VALUES (1, 1, 'other', 0x50000, 0x70000, 0x50010, NULL, NULL, NULL);
-INSERT INTO memory_samples VALUES (1, 50000000000, 6090000, 70000, 20000, 20000, 0, 4096, 6020000, 0, 0, 0, 20000, 50000);
+INSERT INTO memory_samples VALUES (1, 50000000000, 6090000, 70000, 20000, 4096, 6020000, 0, 0, 0, 20000, 50000);
 INSERT OR IGNORE INTO snapshots VALUES (900, 1, 60000000000, 'peak');
 INSERT INTO heap_states(snapshot_id, heap_id, extent_bytes, live_bytes, slack_bytes, overhead_bytes, hole_bytes, free_page_bytes, top_bytes)
   SELECT snapshot_id, 1, 131072, 8000, 200, 0, 2000, 120872, 0 FROM snapshots WHERE process_id = 1 AND reason = 'peak'"

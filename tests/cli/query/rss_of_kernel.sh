@@ -2,7 +2,7 @@
 . "$CASES/../fixture.sh"
 sqlite3 run.db "DELETE FROM processes WHERE process_id > 1; UPDATE processes SET max_rss_bytes = 123456"
 mtrace-query run.db | grep -E '^RSS'
-sqlite3 run.db "INSERT INTO memory_samples VALUES (1, 50000000000, 90000, 70000, 20000, 20000, 0, 4096, 20000, 0, 0, 0, 20000, 50000)"
+sqlite3 run.db "INSERT INTO memory_samples VALUES (1, 50000000000, 90000, 70000, 20000, 4096, 20000, 0, 0, 0, 20000, 50000)"
 mtrace-query run.db | grep -E '^RSS'
 # expect stdout
 #|RSS peak    121 KiB as the kernel counted

@@ -246,8 +246,6 @@ static void compare_process(const struct statistics *a, const struct statistics 
     assert_int_equal(a->processes[id].event_ns, b->processes[id].event_ns);
     assert_int_equal(a->processes[id].last_ns, b->processes[id].last_ns);
     assert_int_equal(a->processes[id].allocated_bytes, b->processes[id].allocated_bytes);
-    assert_int_equal(a->processes[id].heap_block_bytes, b->processes[id].heap_block_bytes);
-    assert_int_equal(a->processes[id].mapped_block_bytes, b->processes[id].mapped_block_bytes);
 }
 
 static void compare_tallies(const struct hash_map *a, const struct hash_map *b)
