@@ -56,7 +56,8 @@ static bool has_name(pid_t pid, const char *name)
     char text[KERNEL_NAME_BYTES + 2];
     char first[2];
 
-    if (read_file(pid, "cmdline", first, sizeof(first)) == 0) /* a zombie, or a thread of the kernel */
+    if (read_file(pid, "cmdline", first, sizeof(first))
+        == 0) /* a zombie, or a thread of the kernel */
         return false;
     (void)read_file(pid, "comm", text, sizeof(text));
     text[strcspn(text, "\n")] = '\0';
