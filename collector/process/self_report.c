@@ -15,6 +15,7 @@
 enum {
     COPY_BYTES = 1024, /* on the stack of the program's thread */
     NAP_NS = 1000000,
+    MAX_CONNECTIONS = 5,
     MOST_NAPS_FOR_RECORDER = 10000,
     LOOK_NS = 100000000, /* between looks at the heartbeat */
 };
@@ -246,15 +247,29 @@ static int take_answer(struct self_report *self_report, int to)
     return status && code == 0 ? (int)status : code;
 }
 
+/* The recorder closes a connection whose thread gets no processor for a second. */
+static int connect_in_turn(struct self_report *self_report)
+{
+    int code = ENOTCONN;
+
+    for (int i = 0; i < MAX_CONNECTIONS && code == ENOTCONN && !self_report->is_lost; i++) {
+        code = connect_to_recorder(self_report);
+        if (code)
+            break;
+        code = await_turn(self_report);
+        if (code)
+            close_fd(self_report);
+    }
+    return code;
+}
+
 static int ask(struct self_report *self_report, const char *words, int fd)
 {
     int code;
 
     if (!wait_for_recorder(self_report))
         return self_report->is_lost ? ECANCELED : ENOTCONN;
-    code = connect_to_recorder(self_report);
-    if (code == 0)
-        code = await_turn(self_report);
+    code = connect_in_turn(self_report);
     if (code == 0)
         code = post(self_report, words);
     return code ? code : take_answer(self_report, fd);

@@ -587,7 +587,8 @@ static bool is_asked(struct log_file_reader *file)
 
     return file->header.form == LOG_FORM_RAW
            && log_file_read_at(file, &question, n_bytes, LOG_REQUEST_OFFSET, &n, NULL) == 0
-           && n == n_bytes && atomic_load_explicit(&question.is_asked, memory_order_relaxed) != 0;
+           && n == n_bytes
+           && atomic_load_explicit(&question.phase, memory_order_relaxed) != LOG_REQUEST_NONE;
 }
 
 bool log_input_is_asked(const struct log_input *input)

@@ -240,9 +240,15 @@ enum {
     LOG_REQUEST_PREFIX_BYTES = 64, /* at most, of what precedes them */
 };
 
+enum log_request_phase {
+    LOG_REQUEST_NONE = 0,
+    LOG_REQUEST_TURN = 1,   /* from before "go" until the words are received: the marker may come */
+    LOG_REQUEST_POSTED = 2, /* until the answer is sent */
+};
+
 struct log_request {
     _Atomic uint32_t heartbeat; /* increments while the recorder is alive; its PID may be reused */
-    _Atomic uint32_t is_asked;  /* by the recorder: from before "go" until the answer is sent */
+    _Atomic uint32_t phase;     /* enum log_request_phase, by the recorder */
     _Atomic uint32_t n_markers; /* by the program */
     uint32_t reserved;
 };

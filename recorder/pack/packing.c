@@ -160,16 +160,17 @@ static void learn_frees(struct packing *packing)
 
 /* ---- events that are not elided (PG-5, PG-6) ------------------------------------------------- */
 
-static bool is_request_pending(const struct packing *packing)
+/* A marker of the program may be among the events that are packed now. */
+static bool may_have_marker(const struct packing *packing)
 {
-    return atomic_load_explicit(&live_log_request(packing->live)->is_asked, memory_order_relaxed)
-           != 0;
+    return atomic_load_explicit(&live_log_request(packing->live)->phase, memory_order_relaxed)
+           == LOG_REQUEST_TURN;
 }
 
 /* For a request, all events so far are published, too. */
 static void hold_for_request(struct packing *packing)
 {
-    if (is_request_pending(packing))
+    if (may_have_marker(packing))
         packing_hold_until(packing, monotonic_now_ns());
 }
 
@@ -226,7 +227,7 @@ static bool may_elide(const struct packing *packing, const struct log_segment *s
     uint64_t n_dropped = 0;
 
     if (!packing->elide || !packing->knows_frees || segment->kind != LOG_SEGMENT_EVENTS
-        || (packing->has_readers && is_request_pending(packing)))
+        || (packing->has_readers && may_have_marker(packing)))
         return false;
     for (int i = 0; i < LOG_DROP_REASONS; i++)
         n_dropped |= atomic_load_explicit(&packing->live->seen.dropped[i], memory_order_relaxed);

@@ -27,8 +27,8 @@
  *
  * Notes: PG-5: the follower can read segments while they are filled, and continue in the frames
  * made of them (importer/log/log_input.h). PG-6: the totals would be counted after that time.
- * From before a program stamps its marker nothing is elided (log_request.is_request_pending); times of our
- * own requests come by packing_hold_until. PG-7: both ways are
+ * From before a program stamps its marker until its request is received nothing is elided
+ * (LOG_REQUEST_TURN); times of our own requests come by packing_hold_until. PG-7: both ways are
  * compared if recent segments of this kind were smaller unelided, and for one of PACKING_LOOK
  * segments; frames of a bounded log do not stay.
  *

@@ -3,6 +3,7 @@
 
 #include "lib/base/clock_pair.h"
 #include "lib/base/fault_point.h"
+#include "lib/base/monotonic.h"
 #include "lib/logfile/log_name.h"
 #include "lib/logfile/log_rotation.h"
 #include "lib/logfile/successor_logs.h"
@@ -364,6 +365,8 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
                     && report_service_is_asked(&recording->service, &recording->live, now_ns);
     int code = recording->ring.is_full ? write_due_samples(recording, now_ns, err) : 0;
 
+    if (is_asked) /* its marker was written since the last step */
+        packing_hold_until(recording->packing, monotonic_now_ns());
     if (code == 0)
         code = packing_step(recording->packing, ret_n_packed, err);
     else

@@ -33,7 +33,7 @@ enum {
 };
 
 /* A program that does not post after "go": its thread is held up, or left by longjmp. */
-static const uint64_t SILENCE_NS = 3000000000;
+static const uint64_t SILENCE_NS = 5000000000;
 
 /* ---- in the process that answers ------------------------------------------------------------- */
 
@@ -490,6 +490,11 @@ bool report_service_take(struct report_service *service, int fd)
     return true;
 }
 
+static void set_phase(const struct live_log *live, enum log_request_phase phase)
+{
+    atomic_store_explicit(&live_log_request(live)->phase, phase, memory_order_seq_cst);
+}
+
 /* Also if the client is gone: it has no answer then. */
 static void next_client(struct report_service *service, const struct live_log *live)
 {
@@ -498,13 +503,13 @@ static void next_client(struct report_service *service, const struct live_log *l
     memmove(service->clients, service->clients + 1,
             service->n_clients * sizeof(service->clients[0]));
     service->has_turn = service->is_posted = false;
-    atomic_store_explicit(&live_log_request(live)->is_asked, 0, memory_order_relaxed);
+    set_phase(live, LOG_REQUEST_NONE);
 }
 
-/* is_asked is set before the program writes its marker (PG-6). */
+/* The phase is set before the program writes its marker (PG-6). */
 static void give_turn(struct report_service *service, const struct live_log *live, uint64_t now_ns)
 {
-    atomic_store_explicit(&live_log_request(live)->is_asked, 1, memory_order_seq_cst);
+    set_phase(live, LOG_REQUEST_TURN);
     service->has_turn = true;
     service->turn_ns = now_ns;
     if (send(service->clients[0], "go", 2, MSG_DONTWAIT | MSG_NOSIGNAL) != 2)
@@ -534,7 +539,9 @@ static void receive(struct report_service *service, const struct live_log *live,
     }
     service->text[n > 0 ? n : 0] = '\0';
     service->is_posted = n > 0 && parse_post(service);
-    if (!service->is_posted)
+    if (service->is_posted)
+        set_phase(live, LOG_REQUEST_POSTED);
+    else
         next_client(service, live);
 }
 

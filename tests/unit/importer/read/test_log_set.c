@@ -765,10 +765,10 @@ static void test_a_question_is_seen(void **state)
     struct log_set *set = log_reading_open(path);
     assert_true(log_set_is_growing(set));
     assert_false(log_set_is_asked(set));
-    question->is_asked = 1;
+    question->phase = LOG_REQUEST_TURN;
     store_log(path, bytes, n);
     assert_true(log_set_is_asked(set));
-    question->is_asked = 0;
+    question->phase = LOG_REQUEST_NONE;
     store_log(path, bytes, n);
     assert_false(log_set_is_asked(set));
     log_set_close(set);
