@@ -3,8 +3,8 @@
 """compare.py [--tolerance PERCENT] [PROGRAM…]: our counts beside those of valgrind memcheck and heaptrack.
 
 Runs each program untracked once under each tool and prints a table in Markdown; exits 1 when ours is further from
-one of theirs than the tolerance allows. Programs are single-threaded and deterministic; docs/accuracy.md holds the
-table and explains every difference. Environment as in ../e2e/run.py.
+one of theirs than the tolerance allows. Programs are single-threaded and deterministic; docs/verification.md has
+the numbers and explains every difference. Environment as in ../e2e/run.py.
 """
 
 import argparse
