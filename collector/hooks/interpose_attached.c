@@ -67,7 +67,7 @@ MTRACE_EXPORT int mtrace_attach(const char *settings)
     }
     if (!lifecycle_attach(settings))
         return ATTACH_ANSWER_NO_LOG;
-    return got_rebinding_lack_executable() ? ATTACH_ANSWER_NO_EXECUTABLE : ATTACH_ANSWER_DONE;
+    return got_rebinding_lacks_executable() ? ATTACH_ANSWER_NO_EXECUTABLE : ATTACH_ANSWER_DONE;
 }
 
 MTRACE_EXPORT int mtrace_detach(const char *unused)

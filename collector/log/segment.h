@@ -148,7 +148,7 @@ static inline bool segment_commands_are_due(void)
     const struct log_control *control = segment_commands_get();
 
     return atomic_load_explicit(&control->n_given, memory_order_acquire)
-           != atomic_load_explicit(&control->n_obeyed, memory_order_relaxed);
+           != atomic_load_explicit(&control->n_handled, memory_order_relaxed);
 }
 
 #endif

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-static _Atomic uintptr_t g_obeyer; /* CT-1: frame of the thread that executes commands; 0: none */
+static _Atomic uintptr_t g_handler; /* CT-1: frame of the thread that executes commands; 0: none */
 /* Used by the executing thread. */
 static _Atomic uint32_t g_done; /* the last `wanted` that was executed */
 static _Atomic uint32_t g_n_marks;
@@ -41,7 +41,7 @@ void control_commands_begin(bool is_on)
 {
     struct log_control *control = segment_commands_get();
 
-    atomic_store_explicit(&g_obeyer, 0, memory_order_relaxed); /* may be a thread of the parent */
+    atomic_store_explicit(&g_handler, 0, memory_order_relaxed); /* may be a thread of the parent */
     atomic_store_explicit(&g_done, 0, memory_order_relaxed);
     atomic_store_explicit(&g_n_marks, 0, memory_order_relaxed);
     atomic_store_explicit(&control->is_open, is_on, memory_order_relaxed);
@@ -100,7 +100,7 @@ static void do_wanted(uint32_t wanted)
         control_commands_switch(order_in(wanted) == LOG_COMMAND_START, (enum log_switch)reason);
 }
 
-/* CT-4. A marker is written inside the window, if there is one. n_obeyed only grows, because
+/* CT-4. A marker is written inside the window, if there is one. n_handled only grows, because
  * threads execute one after the other. */
 static void handle(struct log_control *control)
 {
@@ -113,26 +113,26 @@ static void handle(struct log_control *control)
     if (atomic_exchange_explicit(&g_n_marks, n_marks, memory_order_relaxed) != n_marks)
         put_marker(control);
     do_wanted(wanted);
-    atomic_store_explicit(&control->n_obeyed, number, memory_order_release);
+    atomic_store_explicit(&control->n_handled, number, memory_order_release);
 }
 
 /* Takes the right to execute commands, also from a frame of this thread that was left by longjmp.
  * That happens only if signals cannot be blocked. Acquire: pairs with give_up. */
 static bool claim(uintptr_t frame)
 {
-    uintptr_t obeyer = 0;
+    uintptr_t handler = 0;
 
-    return atomic_compare_exchange_strong_explicit(&g_obeyer, &obeyer, frame, memory_order_acquire,
-                                                   memory_order_relaxed)
-           || (thread_has_left(&g_thread, obeyer, frame)
+    return atomic_compare_exchange_strong_explicit(&g_handler, &handler, frame,
+                                                   memory_order_acquire, memory_order_relaxed)
+           || (thread_has_left(&g_thread, handler, frame)
                && atomic_compare_exchange_strong_explicit(
-                   &g_obeyer, &obeyer, frame, memory_order_acquire, memory_order_relaxed));
+                   &g_handler, &handler, frame, memory_order_acquire, memory_order_relaxed));
 }
 
 /* Compare-and-swap: in a later recording of this process it may belong to another thread. */
 static void give_up(uintptr_t frame)
 {
-    (void)atomic_compare_exchange_strong_explicit(&g_obeyer, &frame, 0, memory_order_release,
+    (void)atomic_compare_exchange_strong_explicit(&g_handler, &frame, 0, memory_order_release,
                                                   memory_order_relaxed);
 }
 

@@ -9,7 +9,7 @@
  * Invariants
  *   CT-1 A command is executed once, by one thread at a time, with signals blocked. No thread waits
  *        for that: the executing thread looks again when it is done, for commands that others
- *        found. n_obeyed only grows.
+ *        found. n_handled only grows.
  *   CT-2 Nothing waits for a command. A program without events executes it with its next event, or
  *        before it forks or execs.
  *   CT-3 After concurrent switches, is_open of the log and MTRACE_PARENT contain the final state.

@@ -26,7 +26,7 @@ static uint64_t g_n_unloads_done;
 static uint32_t g_n_foreign_done; /* of modules up to the last one done */
 static _Atomic bool g_is_busy;
 static bool g_is_to_us; /* used by the busy thread */
-static _Atomic bool g_is_executable_unled;
+static _Atomic bool g_lacks_executable_slots;
 
 static uint32_t hash_of(const char *name)
 {
@@ -80,10 +80,10 @@ struct visit {
     uintptr_t page;                           /* that is writable now; 0: none */
     bool is_opened;                           /* by us */
     bool to_us;
-    bool is_yielding; /* only slots of foreign functions are changed */
-    bool has_led;     /* a slot was rebound to us now */
-    bool had_led;     /* a slot led to us before */
-    bool is_foreign;  /* its malloc is neither ours nor the real one */
+    bool is_yielding;      /* only slots of functions of the program's libraries are changed */
+    bool is_rebound;       /* a slot was rebound to us now */
+    bool was_bound;        /* a slot led to us before */
+    bool has_other_malloc; /* its malloc is neither ours nor the real one */
 };
 
 static uintptr_t page_bytes(void)
@@ -136,7 +136,7 @@ static void change(struct visit *visit, uintptr_t slot, uintptr_t from, uintptr_
     if (open_page(visit, slot)
         && __atomic_compare_exchange_n((uintptr_t *)slot, &from, to, false, __ATOMIC_ACQ_REL,
                                        __ATOMIC_RELAXED))
-        visit->has_led = visit->to_us;
+        visit->is_rebound = visit->to_us;
 }
 
 /* RF-5: a library opened with RTLD_DEEPBIND may have an allocator among its dependencies. */
@@ -177,7 +177,7 @@ static bool is_to_behind(const struct visit *visit, const elf_lookup_relocation 
 
 /* A library of the program, not libc, has the first definition of the name: it may take other
  * arguments than libc's function. */
-static bool is_foreign(const struct reference *reference)
+static bool has_library_function(const struct reference *reference)
 {
     void *behind = reference->is_common ? real_behind(reference->offset) : NULL;
 
@@ -198,20 +198,20 @@ static void rebind_slot(struct visit *visit, const elf_lookup_relocation *reloca
         || slot >= visit->bounds.end)
         return;
     value = __atomic_load_n((const uintptr_t *)slot, __ATOMIC_RELAXED);
-    if (is_foreign(reference)) {
+    if (has_library_function(reference)) {
         if (value == ours || is_unresolved(visit, relocation, symbol, value))
             change(visit, slot, value, behind);
         return;
     }
     if (visit->is_yielding)
         return;
-    visit->had_led |= value == ours;
+    visit->was_bound |= value == ours;
     if (!visit->to_us && value == ours)
         change(visit, slot, ours, behind);
     else if (visit->to_us && is_to_behind(visit, relocation, symbol, value, behind))
         change(visit, slot, value, ours);
     else if (value != ours && reference->offset == offsetof(struct real, malloc))
-        visit->is_foreign = true;
+        visit->has_other_malloc = true;
 }
 
 static void rebind_table(struct visit *visit, const elf_lookup_relocation *relocations, size_t n)
@@ -243,7 +243,7 @@ static void rebind_loader(struct visit *visit)
 }
 
 /* False: the module has no slots, or they cannot be found. */
-static bool lead_tables(struct visit *visit, const struct link_map *map)
+static bool rebind_tables(struct visit *visit, const struct link_map *map)
 {
     visit->object = elf_lookup_open(map);
     if (!visit->object.symbols || !visit->object.strings || visit->bounds.n_headers == 0)
@@ -262,15 +262,15 @@ static bool rebind_module(const struct link_map *map, bool to_us, struct got_reb
 
     if (!module_bounds_find_all(map, &visit.bounds))
         return !to_us;
-    if (!lead_tables(&visit, map))
+    if (!rebind_tables(&visit, map))
         return true;
     if (map->l_addr == _r_debug.r_ldbase)
         rebind_loader(&visit);
     close_page(&visit);
     if (map == _r_debug.r_map)
-        atomic_store(&g_is_executable_unled, to_us && !visit.has_led && !visit.had_led);
-    found->n_bound += visit.has_led && !visit.had_led;
-    found->n_foreign += visit.is_foreign;
+        atomic_store(&g_lacks_executable_slots, to_us && !visit.is_rebound && !visit.was_bound);
+    found->n_bound += visit.is_rebound && !visit.was_bound;
+    found->n_foreign += visit.has_other_malloc;
     return true;
 }
 
@@ -366,18 +366,18 @@ static void yield_module(const struct link_map *map)
 
     if (map->l_ld == _DYNAMIC || !module_bounds_find_all(map, &visit.bounds))
         return;
-    (void)lead_tables(&visit, map);
+    (void)rebind_tables(&visit, map);
     close_page(&visit);
 }
 
 bool got_rebinding_yield(void)
 {
-    bool has_foreign = false;
+    bool is_any = false;
     struct look look;
 
     for (size_t i = 0; i < g_n_references; i++)
-        has_foreign |= is_foreign(g_references[i]);
-    if (!has_foreign || !loader_lock_find() || !enter(&look))
+        is_any |= has_library_function(g_references[i]);
+    if (!is_any || !loader_lock_find() || !enter(&look))
         return false;
     for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
         yield_module(map);
@@ -415,9 +415,9 @@ bool got_rebinding_follow(struct got_rebinding_found *ret_found)
     return is_all;
 }
 
-bool got_rebinding_lack_executable(void)
+bool got_rebinding_lacks_executable(void)
 {
-    return atomic_load(&g_is_executable_unled);
+    return atomic_load(&g_lacks_executable_slots);
 }
 
 void got_rebinding_forget(void)

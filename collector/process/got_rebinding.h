@@ -80,7 +80,7 @@ bool got_rebinding_follow(struct got_rebinding_found *ret_found);
 
 /* The last look at the executable found no slot to change: it calls none of our names, or its slots
  * cannot be found or changed. */
-bool got_rebinding_lack_executable(void);
+bool got_rebinding_lacks_executable(void);
 
 /* In a fork child: the thread that was busy does not exist here. */
 void got_rebinding_forget(void);

@@ -275,7 +275,7 @@ static int ask(struct self_report *self_report, const char *words, int fd)
     return code ? code : take_answer(self_report, fd);
 }
 
-_Static_assert(LOG_REQUEST_BYTES == 1536, "what is said of it here, in mtrace.h and docs/api.md");
+_Static_assert(LOG_REQUEST_BYTES == 1536, "the limit 1535 is also in mtrace.h and docs/api.md");
 
 /* A request that is not sent to the recorder. */
 static int refuse(int fd, const char *why, int code)
@@ -305,7 +305,7 @@ int self_report_ask(const char *text, int fd)
     if (!text)
         return refuse(fd, "not understood, it is NULL\n", EINVAL);
     if (fmt_length(text) >= LOG_REQUEST_BYTES)
-        return refuse(fd, "a question has 1535 bytes at most\n", E2BIG);
+        return refuse(fd, "a request has at most 1535 bytes\n", E2BIG);
     if (sys_is_forbidden() || !quiet_begin(&self_report.quiet))
         return ENOTCONN;
     self_report.log = segment_log();

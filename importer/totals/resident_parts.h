@@ -7,7 +7,7 @@
  *   heap     a heap of glibc, or pages in which another allocator's blocks lie or lay
  *   own      a block with a mapping of its own, or a mapping that the program made through libc
  *   stack    of a thread, also after its end: glibc keeps stacks for later threads
- *   other    zero-initialized data of a module, mtrace's data, or what bypassed libc
+ *   rest     no owner: the caller says which part (data of a module, mtrace's, or what bypassed libc)
  *
  * Threads: one at a time.
  * Errors: memory.

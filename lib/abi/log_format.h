@@ -279,7 +279,7 @@ enum {
 /*
  * Commands of the recorder, in the header page of a live log after struct log_request. The
  * recorder writes `wanted`, or name and n_marks, then increments n_given. The program executes the
- * new ones and sets n_obeyed to the n_given that it read. Until then `wanted` may be replaced, a
+ * new ones and sets n_handled to the n_given that it read. Until then `wanted` may be replaced, a
  * name may not. The program looks for commands before fork and exec, when a thread takes a segment,
  * when it allocates outside of windows, and at its next event after the recorder sets the wakeup
  * flag: a byte at wakeup_address in the program's memory, after the 8 bytes of the run_id.
@@ -290,7 +290,7 @@ enum {
 };
 
 struct log_control {
-    _Atomic uint32_t n_given, n_obeyed;
+    _Atomic uint32_t n_given, n_handled;
     _Atomic uint32_t wanted;           /* enum log_order, enum log_switch, number; 0: nothing yet */
     _Atomic uint32_t n_marks;          /* names given */
     _Atomic uint64_t wakeup_address;   /* 0: there is none */

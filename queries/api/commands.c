@@ -58,7 +58,7 @@ const struct command commands[] = {
      .view = "leaks_by_stack",
      .columns = "process_id, leaked_bytes, leaked_blocks, share_of_site, pattern, "
                 "backtrace_id, " SITE_COLUMNS,
-     .help = "the same by stack",
+     .help = "blocks that were never freed, by stack",
      .next = "stack",
      .next_tail = "{backtrace_id}",
      .filters = COMMAND_FILTERS_ALL,
@@ -527,7 +527,7 @@ const struct command commands[] = {
          "process_id, bucket, start_ns, end_ns, live_bytes, live_blocks, peak_bytes, low_bytes, "
          "allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes",
      .help = "live bytes over time as a chart",
-     .how = ", -o memory.svg by call site; --wide: all figures",
+     .how = ", -o memory.svg by call site; --wide: all numbers",
      .next = "live",
      .next_tail = "--at peak",
      .is_over_time = true,

@@ -213,7 +213,7 @@ static void set(struct parser *parser, const char *name, const char *value)
         parser->rc = queries_set(parser->question, name, value, parser->err);
 }
 
-/* Allowed once: the process that passes it writes or reads the other arguments. */
+/* Allowed once: later arguments may come from an untrusted client. */
 static void set_only_file(struct parser *parser, const char *path)
 {
     if (parser->line->only_file && parser->rc == 0)

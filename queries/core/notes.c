@@ -250,7 +250,7 @@ static const char until_sql[] =
 static void format_until(struct sqlite3_stmt *row, char *text, size_t size)
 {
     static const char missing[] =
-        "what came later is in no figure, and blocks are live then, not leaked";
+        "later events are in no number; blocks that were live then count as live, not leaked";
     char time[UNITS_TEXT_BYTES];
 
     if (sqlite3_column_int(row, 1))

@@ -215,7 +215,7 @@ static void print_totals(FILE *out, const struct summary_numbers *f, const char 
                   units_format_duration(summary_number(f, "peak_ns"), peak));
 }
 
-/* "heap at peak  12 MiB = 8 MiB live + …" */
+/* "heap peak   12 MiB = 8 MiB live + …" */
 static void print_heap(FILE *out, const struct summary_numbers *f, const char *at)
 {
     static const char *const parts[] = {"live", "slack", "overhead", "hole", "free_page", "top"};
@@ -241,7 +241,7 @@ static void print_heap(FILE *out, const struct summary_numbers *f, const char *a
     }
     (void)fputs(is_partial ? " + an unknown part\n" : "\n", out);
     if (strcmp(at, "peak") == 0 && summary_number(f, "outside_heap_at_peak_live_bytes") > 0)
-        (void)fprintf(out, "            and %s live in mappings of blocks' own\n",
+        (void)fprintf(out, "            and %s live in blocks with their own mapping\n",
                       bytes(&t, summary_number(f, "outside_heap_at_peak_live_bytes")));
 }
 

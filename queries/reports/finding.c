@@ -36,7 +36,7 @@ struct finding *finding_add(const struct finding_run *run, enum finding_severity
                             double cost, int64_t bytes, int64_t blocks)
 {
     struct findings *findings = run->findings;
-    /* The last one is overwritten rather than the memory behind it. */
+    /* When the list is full, the last one is replaced. */
     struct finding *finding =
         &findings->list[findings->n < FINDINGS_CAPACITY ? findings->n++ : FINDINGS_CAPACITY - 1];
 

@@ -43,9 +43,9 @@ bool collector_commands_are_any(const struct collector_commands *commands)
     return commands->n_wanted != 0 || commands->n_marks != 0;
 }
 
-static uint32_t n_obeyed(const struct live_log *live)
+static uint32_t n_handled(const struct live_log *live)
 {
-    return atomic_load_explicit(&log_control_of(live->file)->n_obeyed, memory_order_acquire);
+    return atomic_load_explicit(&log_control_of(live->file)->n_handled, memory_order_acquire);
 }
 
 static void give_wanted(struct collector_commands *commands, struct log_control *control)
@@ -72,7 +72,7 @@ static void give_mark(struct collector_commands *commands, struct log_control *c
 /* The program has taken the last name, or was never given one. */
 static bool may_mark(const struct collector_commands *commands, const struct live_log *live)
 {
-    return commands->n_marks_given == 0 || (int32_t)(n_obeyed(live) - commands->marked_at) >= 0;
+    return commands->n_marks_given == 0 || (int32_t)(n_handled(live) - commands->marked_at) >= 0;
 }
 
 static void give(struct collector_commands *commands, const struct live_log *live)
@@ -87,7 +87,7 @@ static void give(struct collector_commands *commands, const struct live_log *liv
         give_wanted(commands, control);
     if (is_mark)
         give_mark(commands, control);
-    commands->is_nudged = false;
+    commands->is_wakeup_set = false;
     atomic_store_explicit(&control->n_given, ++commands->n_given, memory_order_release);
 }
 
@@ -121,15 +121,15 @@ void collector_commands_step(struct collector_commands *commands, const struct l
     if (!collector_commands_are_any(commands) || !live->has_begun)
         return;
     give(commands, live);
-    if (!commands->is_nudged && n_obeyed(live) != commands->n_given)
-        commands->is_nudged = wakeup(live, pid);
+    if (!commands->is_wakeup_set && n_handled(live) != commands->n_given)
+        commands->is_wakeup_set = wakeup(live, pid);
 }
 
 bool collector_commands_is_idle(const struct collector_commands *commands,
                                 const struct live_log *live)
 {
     return commands->n_wanted == commands->n_wanted_given
-           && commands->n_marks == commands->n_marks_given && n_obeyed(live) == commands->n_given;
+           && commands->n_marks == commands->n_marks_given && n_handled(live) == commands->n_given;
 }
 
 uint32_t collector_commands_window(const struct live_log *live)

@@ -47,7 +47,7 @@ struct collector_commands {
     uint32_t n_marks, n_marks_given;                     /* since the start */
     uint32_t n_wanted, n_wanted_given;
     uint32_t n_given, marked_at; /* of log_control; marked_at: its value for the last mark given */
-    bool is_nudged;              /* the wakeup flag was set for the last command */
+    bool is_wakeup_set;          /* the wakeup flag was set for the last command */
 };
 
 /* False: too many marks wait. Of window commands only the latest counts. */

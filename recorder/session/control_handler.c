@@ -14,7 +14,7 @@
 struct round {
     pid_t pid; /* 0: all */
     const struct order *order;
-    uint32_t n, n_reported, n_waiting, n_full, n_replaced;
+    uint32_t n, n_given, n_waiting, n_full, n_replaced;
     bool must_agree; /* send the command only to processes that it would change */
     bool is_for_new; /* and to processes that never got one */
     uint64_t rss_bytes, begun_ns;
@@ -34,7 +34,7 @@ static bool is_replaced(const struct recording *recording)
            == LOG_END_EXEC;
 }
 
-static bool is_other(const struct recording *recording, const struct order *order)
+static bool would_change(const struct recording *recording, const struct order *order)
 {
     return collector_commands_is_idle(&recording->commands, &recording->live)
            && recording->live.has_begun
@@ -53,9 +53,9 @@ static bool give(void *context, struct recording *recording)
         return true;
     }
     round->n++;
-    if (round->order && (!round->must_agree || is_other(recording, round->order))
+    if (round->order && (!round->must_agree || would_change(recording, round->order))
         && (!round->is_for_new || !collector_commands_are_any(&recording->commands))) {
-        round->n_reported++;
+        round->n_given++;
         round->n_full += !collector_commands_ask(&recording->commands, round->order);
     }
     recording_step_commands(recording);
@@ -72,12 +72,12 @@ static bool give(void *context, struct recording *recording)
     return true;
 }
 
-static struct round go_round(const struct control_handler *site, struct round round)
+static struct round go_round(const struct control_handler *handler, struct round round)
 {
-    if (site->recording)
-        (void)give(&round, site->recording);
-    if (site->children)
-        children_each(site->children, give, &round);
+    if (handler->recording)
+        (void)give(&round, handler->recording);
+    if (handler->children)
+        children_each(handler->children, give, &round);
     round.is_recorder_absent = round.n == 0;
     if (round.n == 0 && round.n_replaced)
         round.n = round.n_waiting = 1;
@@ -98,73 +98,73 @@ static struct order order_of(const struct control_request *request)
                                                                    : LOG_COMMAND_MARK};
 }
 
-static bool begin_report(const struct control_handler *site, uint32_t *ret_number, char *ret_text,
-                         size_t n_bytes)
+static bool begin_report(const struct control_handler *handler, uint32_t *ret_number,
+                         char *ret_text, size_t n_bytes)
 {
-    if (!site->recording) {
+    if (!handler->recording) {
         (void)snprintf(ret_text, n_bytes,
-                       site->has_ended
+                       handler->has_ended
                            ? "the program has ended"
                            : "no report can be made after the program has executed another: start "
                              "mtrace-record with --report-signal, which prepares for that");
         return false;
     }
-    *ret_number = site->reports->n + 1;
-    if (!site->reports->is_asked)
-        periodic_reports_ask(site->reports);
+    *ret_number = handler->reports->n + 1;
+    if (!handler->reports->is_asked)
+        periodic_reports_ask(handler->reports);
     return true;
 }
 
-static bool begin_detaching(struct control_handler *site, char *ret_text, size_t n_bytes)
+static bool begin_detaching(struct control_handler *handler, char *ret_text, size_t n_bytes)
 {
-    site->must_leave = site->is_attached;
-    site->leave_error = NULL;
-    if (!site->is_attached)
+    handler->must_leave = handler->is_attached;
+    handler->leave_error = NULL;
+    if (!handler->is_attached)
         (void)snprintf(
             ret_text, n_bytes,
             "mtrace-record started the program and cannot detach it: --ctl PID stop ends the "
             "recording");
-    return site->is_attached;
+    return handler->is_attached;
 }
 
 /* The exec successor has not begun yet, or its log was not found yet. */
-static bool is_between_images(const struct control_handler *site,
+static bool is_between_images(const struct control_handler *handler,
                               const struct control_request *request)
 {
-    return !site->has_ended && (request->pid == site->program_pid || pid_of(request) == 0);
+    return !handler->has_ended && (request->pid == handler->program_pid || pid_of(request) == 0);
 }
 
 /* Keeps the command for processes that begin later. */
-static void keep_for_newcomers(struct control_handler *site, const struct order *order,
+static void keep_for_newcomers(struct control_handler *handler, const struct order *order,
                                bool is_to_all)
 {
-    site->last_order = *order;
-    site->last_until_ns = is_to_all ? monotonic_now_ns() + NEWCOMER_NS : 0;
+    handler->last_order = *order;
+    handler->last_until_ns = is_to_all ? monotonic_now_ns() + NEWCOMER_NS : 0;
 }
 
 static bool begin(void *context, struct control_request *request, uint32_t *ret_number,
                   char *ret_text, size_t n_bytes)
 {
-    struct control_handler *site = context;
+    struct control_handler *handler = context;
     struct order order = order_of(request);
     struct round round;
 
-    if (go_round(site, (struct round){.pid = pid_of(request)}).n == 0
-        && !is_between_images(site, request))
+    if (go_round(handler, (struct round){.pid = pid_of(request)}).n == 0
+        && !is_between_images(handler, request))
         return false;
     if (request->verb == CONTROL_DETACH)
-        return begin_detaching(site, ret_text, n_bytes);
+        return begin_detaching(handler, ret_text, n_bytes);
     if (request->verb == CONTROL_REPORT)
-        return begin_report(site, ret_number, ret_text, n_bytes);
+        return begin_report(handler, ret_number, ret_text, n_bytes);
     if (order.order == LOG_COMMAND_MARK && !request->name[0])
-        (void)snprintf(request->name, sizeof(request->name), "snapshot %u", ++site->n_snapshots);
+        (void)snprintf(request->name, sizeof(request->name), "snapshot %u", ++handler->n_snapshots);
     memcpy(order.name, request->name, sizeof(order.name));
     if (order.order != LOG_COMMAND_MARK) {
-        *ret_number = ++site->n_commands;
-        keep_for_newcomers(site, &order, pid_of(request) == 0);
+        *ret_number = ++handler->n_commands;
+        keep_for_newcomers(handler, &order, pid_of(request) == 0);
     }
-    round = go_round(site, (struct round){.pid = pid_of(request), .order = &order});
-    if (order.order == LOG_COMMAND_MARK && round.n_reported == 0)
+    round = go_round(handler, (struct round){.pid = pid_of(request), .order = &order});
+    if (order.order == LOG_COMMAND_MARK && round.n_given == 0)
         (void)snprintf(ret_text, n_bytes, "%s", g_is_executing);
     else if (round.n_full)
         (void)snprintf(ret_text, n_bytes,
@@ -172,62 +172,64 @@ static bool begin(void *context, struct control_request *request, uint32_t *ret_
     return !*ret_text;
 }
 
-static bool is_report_done(const struct control_handler *site, uint32_t number, char *ret_text,
+static bool is_report_done(const struct control_handler *handler, uint32_t number, char *ret_text,
                            size_t n_bytes, bool *ret_has_failed)
 {
     const char *why;
 
-    if (!periodic_reports_is_done(site->reports, number, &why))
+    if (!periodic_reports_is_done(handler->reports, number, &why))
         return false;
     *ret_has_failed = *why != '\0';
     if (*ret_has_failed)
         (void)snprintf(ret_text, n_bytes, "report %" PRIu32 " could not be made: %s", number, why);
-    else if ((size_t)snprintf(ret_text, n_bytes, "%s.report.%" PRIu32 ".txt", site->log_path,
+    else if ((size_t)snprintf(ret_text, n_bytes, "%s.report.%" PRIu32 ".txt", handler->log_path,
                               number)
              >= n_bytes - 1) /* one byte of the answer precedes it */
         (void)snprintf(ret_text, n_bytes, "report %" PRIu32 " is beside the log", number);
     return true;
 }
 
-static void describe_leaving(const struct control_handler *site, char *ret_text, size_t n_bytes)
+static void describe_leaving(const struct control_handler *handler, char *ret_text, size_t n_bytes)
 {
-    int n = snprintf(ret_text, n_bytes, "detached; the log is '%s'", site->log_path);
+    int n = snprintf(ret_text, n_bytes, "detached; the log is '%s'", handler->log_path);
 
-    if (site->n_unheard && n > 0 && (size_t)n < n_bytes)
+    if (handler->n_unheard && n > 0 && (size_t)n < n_bytes)
         (void)snprintf(ret_text + n, n_bytes - (size_t)n,
                        "; %" PRIu32 " of its processes were idle: each ends its log "
                        "with its next allocation",
-                       site->n_unheard);
+                       handler->n_unheard);
 }
 
-static bool is_leaving_done(const struct control_handler *site, char *ret_text, size_t n_bytes,
+static bool is_leaving_done(const struct control_handler *handler, char *ret_text, size_t n_bytes,
                             bool *ret_has_failed)
 {
-    *ret_has_failed = site->leave_error && !site->must_leave;
-    (void)snprintf(ret_text, n_bytes, "%s%s", site->leave_error ? site->leave_error : "",
-                   site->leave_error && site->must_leave ? "; mtrace-record is still trying" : "");
-    if (site->has_ended)
-        describe_leaving(site, ret_text, n_bytes);
-    return site->has_ended || *ret_has_failed;
+    *ret_has_failed = handler->leave_error && !handler->must_leave;
+    (void)snprintf(ret_text, n_bytes, "%s%s", handler->leave_error ? handler->leave_error : "",
+                   handler->leave_error && handler->must_leave ? "; mtrace-record is still trying"
+                                                               : "");
+    if (handler->has_ended)
+        describe_leaving(handler, ret_text, n_bytes);
+    return handler->has_ended || *ret_has_failed;
 }
 
 static bool is_done(void *context, const struct control_request *request, uint32_t number,
                     char *ret_text, size_t n_bytes, bool *ret_has_failed)
 {
-    const struct control_handler *site = context;
+    const struct control_handler *handler = context;
     struct order order = order_of(request);
     struct round round = {.pid = pid_of(request), .must_agree = true};
 
     if (request->verb == CONTROL_DETACH)
-        return is_leaving_done(site, ret_text, n_bytes, ret_has_failed);
+        return is_leaving_done(handler, ret_text, n_bytes, ret_has_failed);
     if (request->verb == CONTROL_REPORT)
-        return is_report_done(site, number, ret_text, n_bytes, ret_has_failed);
+        return is_report_done(handler, number, ret_text, n_bytes, ret_has_failed);
     /* include processes that began since; but do not undo a later command */
-    round.order = request->verb == CONTROL_SNAPSHOT || number != site->n_commands ? NULL : &order;
-    round = go_round(site, round);
+    round.order =
+        request->verb == CONTROL_SNAPSHOT || number != handler->n_commands ? NULL : &order;
+    round = go_round(handler, round);
     if (round.is_recorder_absent)
         (void)snprintf(ret_text, n_bytes, "%s", g_is_executing);
-    if (round.n_waiting || (round.n == 0 && is_between_images(site, request)))
+    if (round.n_waiting || (round.n == 0 && is_between_images(handler, request)))
         return false;
     *ret_has_failed = round.n == 0;
     if (round.n == 0)
@@ -266,53 +268,55 @@ static bool take_if(void *context, struct recording *recording)
 
 static bool take(void *context, const struct control_request *request, int fd)
 {
-    const struct control_handler *site = context;
+    const struct control_handler *handler = context;
     struct taking taking = {.run_id = request->run_id, .fd = fd};
 
-    if (site->recording)
-        (void)take_if(&taking, site->recording);
-    if (site->children && !taking.is_taken)
-        children_each(site->children, take_if, &taking);
+    if (handler->recording)
+        (void)take_if(&taking, handler->recording);
+    if (handler->children && !taking.is_taken)
+        children_each(handler->children, take_if, &taking);
     return taking.is_taken;
 }
 
-struct control_target control_handler_target(struct control_handler *site)
+struct control_target control_handler_target(struct control_handler *handler)
 {
-    return (struct control_target){.context = site,
+    return (struct control_target){.context = handler,
                                    .begin = begin,
                                    .is_done = is_done,
                                    .is_recorded = is_recorded,
                                    .take = take};
 }
 
-static void step_windows(struct control_handler *site, struct own_windows *windows, uint64_t now_ns)
+static void step_windows(struct control_handler *handler, struct own_windows *windows,
+                         uint64_t now_ns)
 {
     struct order order = {.name = ""};
     struct own_windows_sight sight = {.now_ns = now_ns};
     struct round round =
-        go_round(site, (struct round){.pid = site->has_ended ? 0 : site->program_pid});
+        go_round(handler, (struct round){.pid = handler->has_ended ? 0 : handler->program_pid});
 
     sight.is_open = round.is_open;
     sight.window = round.window;
     sight.rss_bytes = round.rss_bytes;
     sight.begun_ns = round.begun_ns;
     if (own_windows_step(windows, &sight, &order.order, &order.reason)) {
-        keep_for_newcomers(site, &order, true);
-        (void)go_round(site, (struct round){.order = &order});
+        keep_for_newcomers(handler, &order, true);
+        (void)go_round(handler, (struct round){.order = &order});
     }
 }
 
-void control_handler_step(struct control_handler *site, struct own_windows *windows,
+void control_handler_step(struct control_handler *handler, struct own_windows *windows,
                           uint64_t now_ns)
 {
     struct round round;
 
     if (own_windows_are_any(windows))
-        step_windows(site, windows, now_ns);
-    if (now_ns >= site->last_until_ns)
+        step_windows(handler, windows, now_ns);
+    if (now_ns >= handler->last_until_ns)
         return;
     round = go_round(
-        site, (struct round){.order = &site->last_order, .must_agree = true, .is_for_new = true});
+        handler,
+        (struct round){.order = &handler->last_order, .must_agree = true, .is_for_new = true});
     if (round.n_waiting) /* until then children inherit the old state */
-        site->last_until_ns = now_ns + NEWCOMER_NS;
+        handler->last_until_ns = now_ns + NEWCOMER_NS;
 }

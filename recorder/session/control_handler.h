@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control_handler: carries out requests of --ctl and of the clock on the recorded processes and
+ * control_handler: executes requests of --ctl, and begins and ends windows that are due, for the recorded processes and
  * reports.
  *
  * A command goes to every process concerned that is recorded now. New processes inherit the window
@@ -39,10 +39,10 @@ struct control_handler {
 };
 
 /* The callbacks for control_server_step; valid as long as the handler. */
-struct control_target control_handler_target(struct control_handler *site);
+struct control_target control_handler_target(struct control_handler *handler);
 
 /* Begins and ends windows that are due. */
-void control_handler_step(struct control_handler *site, struct own_windows *windows,
+void control_handler_step(struct control_handler *handler, struct own_windows *windows,
                           uint64_t now_ns);
 
 #endif

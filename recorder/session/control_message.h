@@ -10,8 +10,8 @@
  * struct log_request.
  *
  * Invariants
- *   CM-1 Both sides check the peer with SO_PEERCRED: only the same user and root are served, and an
- *        answer counts only from the PID in the name.
+ *   CM-1 Both sides check the peer with SO_PEERCRED: CS-2 says which clients are served; a client
+ *        accepts an answer only from the PID in the name.
  *   CM-2 Text from the socket is printed without control characters.
  *
  * Notes: CM-1: this also guards against another process that has taken the name.

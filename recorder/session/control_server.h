@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control_server: serves the requests of 'mtrace-record --ctl' to this mtrace-record.
+ * control_server: serves the requests of 'mtrace-record --ctl' and of recorded programs.
  *
  * It listens on a socket (control_message.h), which it polls whenever the session wakes up; a new
  * connection wakes the session (SIGIO). It serves CONTROL_CLIENTS clients at a time; the kernel
@@ -11,8 +11,8 @@
  * Invariants
  *   CS-1 No client delays the session or another client: nothing here blocks, and a silent client
  *        is closed after 1 s.
- *   CS-2 Only the same user, root and recorded processes get further than the connection; the
- *        last only request reports.
+ *   CS-2 Served are processes of the same user, root, and recorded processes; the last may only
+ *        request reports.
  *
  * Threads: one. Errors: without a socket all functions may be called and do nothing.
  */

@@ -32,12 +32,13 @@ enum {
     END_PAUSE_NS = 2000000,
 };
 
-/* A program that does not post after "go": its thread is held up, or left by longjmp. */
+/* A client that has not posted for this long after "go" loses its turn: its thread is held up, or
+ * left by longjmp. */
 static const uint64_t SILENCE_NS = 5000000000;
 
 /* ---- in the process that answers ------------------------------------------------------------- */
 
-/* Its working data. */
+/* State of the answering process. */
 struct answering {
     const struct report_service_job *job;
     const char *database;

@@ -9,7 +9,7 @@
  * Live reports therefore use the same code as reports after the end, the program does no extra
  * work, and packing continues. The program requests reports over the control socket
  * (control_server.h, struct log_request). A marker that it has written into the log defines the
- * time of the report. It gets the descriptor of a file with the answer.
+ * time of the report. The program gets the descriptor of a file with the answer.
  *
  * Invariants
  *   RP-1 Each log has one request at a time; others wait in the order of their arrival.

@@ -145,9 +145,9 @@ static void ask_to_leave(struct session *session, int number)
 {
     if (!is_request_to_end(number))
         return;
-    session->site.must_leave = !session->is_trying;
+    session->control_handler.must_leave = !session->is_trying;
     session->is_trying = false;
-    if (!session->site.must_leave)
+    if (!session->control_handler.must_leave)
         exit_summary_warn("process %d is still recorded", (int)session->program.pid);
 }
 
@@ -267,11 +267,11 @@ static uint32_t step_recording(struct session *session, uint64_t now_ns)
 
 static void step_control(struct session *session, uint64_t now_ns)
 {
-    struct control_target target = control_handler_target(&session->site);
+    struct control_target target = control_handler_target(&session->control_handler);
 
-    session->site.recording = session->has_totals ? NULL : session->recording;
-    session->site.has_ended = session->has_ended;
-    control_handler_step(&session->site, &session->windows, now_ns);
+    session->control_handler.recording = session->has_totals ? NULL : session->recording;
+    session->control_handler.has_ended = session->has_ended;
+    control_handler_step(&session->control_handler, &session->windows, now_ns);
     control_server_step(&session->control, now_ns, &target);
 }
 
@@ -324,8 +324,8 @@ static bool leave(struct session *session)
     }
     if (attachment_leave(&session->attachment, &is_busy, &err) == 0)
         return true;
-    session->site.leave_error = err.text;
-    session->site.must_leave = is_busy;
+    session->control_handler.leave_error = err.text;
+    session->control_handler.must_leave = is_busy;
     if (!is_busy)
         exit_summary_warn("%s", err.text);
     else if (!session->is_trying)
@@ -353,7 +353,7 @@ static void leave_in_time(struct session *session)
 {
     if (session->leave_due_ns && monotonic_now_ns() >= session->leave_due_ns) {
         session->leave_due_ns = 0;
-        session->site.must_leave = true;
+        session->control_handler.must_leave = true;
     }
 }
 
@@ -364,7 +364,8 @@ static void run(struct session *session)
 
     while (!is_left && !sleep_until_signal(session, step(session))) {
         leave_in_time(session);
-        is_left = is_left_by_other(session) || (session->site.must_leave && leave(session));
+        is_left =
+            is_left_by_other(session) || (session->control_handler.must_leave && leave(session));
     }
 }
 
@@ -479,7 +480,7 @@ static void settle_children(struct session *session)
     uint32_t n_running = wait_for_new_processes(session);
 
     if (session->attachment.pid && !attachment_has_ended(&session->attachment)) {
-        session->site.n_unheard = leave_followed(session);
+        session->control_handler.n_unheard = leave_followed(session);
         n_running = 0; /* do not wait for detached processes */
     }
     bool is_waiting = session->options->waits_for_children && (n_running || has_others);
@@ -533,9 +534,9 @@ static void finish_sending(struct session *session, bool is_whole)
 /* A client that asked to detach gets its answer when the log is complete. */
 static void answer_last(struct session *session)
 {
-    struct control_target target = control_handler_target(&session->site);
+    struct control_target target = control_handler_target(&session->control_handler);
 
-    session->site.recording = NULL;
+    session->control_handler.recording = NULL;
     control_server_step(&session->control, monotonic_now_ns(), &target);
     control_server_close(&session->control);
 }
@@ -570,7 +571,7 @@ static void finish(struct session *session)
             session->options->windows.start_after_ns || session->options->windows.start_rss_bytes,
         .is_quiet = session->options->quiet,
         .is_elsewhere = session->options->gives_back};
-    session->has_ended = session->site.has_ended = true;
+    session->has_ended = session->control_handler.has_ended = true;
     periodic_reports_done(&session->reports, session->path);
     periodic_reports_describe(&session->reports, exit_summary.reports,
                               sizeof(exit_summary.reports));
@@ -586,7 +587,7 @@ static void finish(struct session *session)
         children_get_totals(session->children, &exit_summary.children, &exit_summary.n_children);
         exit_summary.n_unpacked =
             children_get_unpacked(session->children, &exit_summary.unpacked_err);
-        exit_summary.was_left = session->site.n_unheard > 0;
+        exit_summary.was_left = session->control_handler.n_unheard > 0;
     }
     follower_process_done(&session->follower);
     /* Includes failures during the end. */
@@ -632,11 +633,11 @@ int session_run(const struct options *options, int *ret_status, struct error *er
     if (control_server_open(&session.control, &no_control) != 0)
         exit_summary_print(options->quiet, "%s", no_control.text);
     code = options->attached ? session_attach(&session, err) : session_start(&session, err);
-    session.site = (struct control_handler){.children = session.children,
-                                            .reports = &session.reports,
-                                            .log_path = session.path,
-                                            .program_pid = session.program.pid,
-                                            .is_attached = session.attachment.pid != 0};
+    session.control_handler = (struct control_handler){.children = session.children,
+                                                       .reports = &session.reports,
+                                                       .log_path = session.path,
+                                                       .program_pid = session.program.pid,
+                                                       .is_attached = session.attachment.pid != 0};
     if (code == 0) {
         run(&session);
         finish(&session);

@@ -43,7 +43,7 @@ struct session {
     struct periodic_reports reports;
     struct own_windows windows;
     struct control_server control;
-    struct control_handler site;
+    struct control_handler control_handler;
     uint64_t leave_due_ns; /* --for; 0: never, or it was tried */
     bool is_trying;        /* detaching is being tried, and a message said so */
     bool is_complaining;   /* packing failed, and a message said so */

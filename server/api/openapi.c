@@ -129,7 +129,7 @@ static void print_resources(FILE *out)
     (void)fprintf(
         out,
         ",\n\"/{recording}/notes\":{\"get\":{\"operationId\":\"notes\",\"summary\":"
-        "\"what is missing from every figure, or from the answer to a command\",\"parameters\":[%s,"
+        "\"what is missing from all numbers, or from the answer to a command\",\"parameters\":[%s,"
         "{\"name\":\"command\",\"in\":\"query\",\"description\":\"beside parameters of its own\","
         "\"schema\":{\"type\":\"string\"}}],"
         "\"responses\":{\"200\":{\"description\":\"rows of note\",\"content\":"

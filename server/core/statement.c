@@ -133,7 +133,7 @@ static void pass_on(struct child *child, struct exchange *exchange)
     free(buffer);
 }
 
-/* The child's error: its code, then its text. An end by a signal is that of a limit. */
+/* The child's error: its code, then its text. A child that ends by a signal exceeded a limit. */
 static int read_error(const struct child *child, int status, struct error *err)
 {
     char text[ERROR_TEXT_BYTES + 32];

@@ -130,7 +130,7 @@ def bad(tools, place):
         "command": "EINVAL", "shell": "EINVAL", "substitution": "EINVAL", "nothing": "EINVAL", "null": "EINVAL", "endless": "E2BIG",
         "descriptor": "EBADF", "sensible": "0"})
     for word in ("unknown command 'nonsense'", "unexpected argument '|'", "unexpected argument '$(id)'", "not understood, it is empty\n", "not understood, it is NULL\n",
-                 "a question has 1535 bytes at most\n"):
+                 "a request has at most 1535 bytes\n"):
         if word not in outcome.stderr:
             raise Failure(f"not said: {word}\n{outcome.stderr}")
     expect("answers that nobody reads", said(recorded("unread")), {

@@ -14,7 +14,7 @@ export interface Finding {
   readonly sql: string;
 }
 
-// A finding is about its whole process, so the address has no filters but that.
+// The address has only the parameters of the finding's page, none of the filters in use.
 function pageOf(address: Address, finding: Finding): Address {
   const [view = "", parameters] = finding.page.split("?");
   return { recording: address.recording, view, parameters: [...new URLSearchParams(parameters)] };

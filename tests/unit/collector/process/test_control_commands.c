@@ -105,9 +105,9 @@ static void want_mark(const char *name)
     atomic_fetch_add(&segment_commands_get()->n_given, 1);
 }
 
-static uint32_t n_obeyed(void)
+static uint32_t n_handled(void)
 {
-    return atomic_load(&segment_commands_get()->n_obeyed);
+    return atomic_load(&segment_commands_get()->n_handled);
 }
 
 /* A recording that nobody has ordered anything of. */
@@ -192,14 +192,14 @@ static void a_mark_that_comes_while_a_window_is_begun_is_written_once(void **sta
     thread = hold_one();
     want_mark("once");
     control_commands_handle();
-    assert_int_equal(n_obeyed(), 0); /* so no other name is given meanwhile */
+    assert_int_equal(n_handled(), 0); /* so no other name is given meanwhile */
     let_go(thread);
-    assert_int_equal(n_obeyed(), 2);
+    assert_int_equal(n_handled(), 2);
     assert_int_equal(g_n_marked, 1);
     assert_string_equal(g_marks[0], "once");
     want_mark("later");
     control_commands_handle();
-    assert_int_equal(n_obeyed(), 3);
+    assert_int_equal(n_handled(), 3);
     assert_int_equal(g_n_marked, 2);
     assert_string_equal(g_marks[1], "later");
     assert_true(state_is_tracing());
@@ -214,9 +214,9 @@ static void a_stop_that_comes_while_a_window_is_begun_is_not_undone(void **state
     thread = hold_one();
     want(LOG_COMMAND_STOP);
     control_commands_handle();
-    assert_int_equal(n_obeyed(), 0);
+    assert_int_equal(n_handled(), 0);
     let_go(thread);
-    assert_int_equal(n_obeyed(), 2);
+    assert_int_equal(n_handled(), 2);
     assert_false(state_is_tracing());
     assert_int_equal(segment_commands_get()->is_open, 0);
     assert_int_equal(g_n_switches, 2);
@@ -247,14 +247,14 @@ static void of_what_two_threads_look_for_each_is_done_once(void **state)
             want_mark("again");
         do
             control_commands_handle();
-        while (n_obeyed() != i);
+        while (n_handled() != i);
         if (i % 3)
             assert_int_equal(state_is_tracing(), i % 2 == 1);
     }
     atomic_store(&g_has_ended, true);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(g_n_marked, N_COMMANDS / 3);
-    assert_int_equal(n_obeyed(), N_COMMANDS);
+    assert_int_equal(n_handled(), N_COMMANDS);
 }
 
 /* ---- who does not come back ---------------------------------------------------------------------- */
@@ -275,7 +275,7 @@ static void a_child_of_a_fork_in_the_midst_obeys(void **state)
         begin_again(false);
         want(LOG_COMMAND_START);
         control_commands_handle();
-        _exit(!is_due || n_obeyed() != 1 || !state_is_tracing());
+        _exit(!is_due || n_handled() != 1 || !state_is_tracing());
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     begin_again(false); /* as another recording of this process; the thread comes back into it */
@@ -284,7 +284,7 @@ static void a_child_of_a_fork_in_the_midst_obeys(void **state)
     begin_again(false);
     want(LOG_COMMAND_START);
     control_commands_handle();
-    assert_int_equal(n_obeyed(), 1);
+    assert_int_equal(n_handled(), 1);
 }
 
 static void who_shares_our_memory_leaves_it_to_us(void **state)
@@ -296,12 +296,12 @@ static void who_shares_our_memory_leaves_it_to_us(void **state)
         want(order == LOG_COMMAND_MARK ? LOG_COMMAND_START : order);
         atomic_store(&g_is_child, true);
         control_commands_handle();
-        assert_int_equal(n_obeyed(), 0);
+        assert_int_equal(n_handled(), 0);
         assert_int_equal(g_n_switches + g_n_left, 0);
         assert_true(mode_has(MODE_WAKEUP));
         atomic_store(&g_is_child, false);
         control_commands_handle();
-        assert_int_equal(n_obeyed(), 1);
+        assert_int_equal(n_handled(), 1);
         assert_int_equal(g_n_switches + g_n_left, 1);
         assert_false(mode_has(MODE_WAKEUP));
         atomic_store(&g_is_child, true); /* without an order it has nothing to leave to us */
@@ -330,7 +330,7 @@ static void who_has_left_in_the_midst_obeys_again(void **state)
     }
     want(LOG_COMMAND_STOP);
     control_commands_handle();
-    assert_int_equal(n_obeyed(), 2);
+    assert_int_equal(n_handled(), 2);
     assert_false(state_is_tracing());
 }
 
@@ -338,7 +338,7 @@ static void order_and_look(void)
 {
     want(LOG_COMMAND_STOP);
     control_commands_handle();
-    assert_int_equal(n_obeyed(), 0);
+    assert_int_equal(n_handled(), 0);
 }
 
 static void who_interrupts_it_leaves_it_to_who_is_interrupted(void **state)
@@ -348,7 +348,7 @@ static void who_interrupts_it_leaves_it_to_who_is_interrupted(void **state)
     want(LOG_COMMAND_START);
     g_in_the_midst = order_and_look;
     control_commands_handle();
-    assert_int_equal(n_obeyed(), 2);
+    assert_int_equal(n_handled(), 2);
     assert_false(state_is_tracing());
     assert_int_equal(g_n_switches, 2);
 }
@@ -369,7 +369,7 @@ static void who_is_nudged_as_soon_as_can_be_obeys(void **state)
     *(volatile uint8_t *)(uintptr_t)segment_commands_get()->wakeup_address = 1;
     assert_true(mode_has(MODE_WAKEUP));
     control_commands_handle();
-    assert_int_equal(n_obeyed(), 1);
+    assert_int_equal(n_handled(), 1);
     assert_false(state_is_tracing());
 }
 
@@ -387,7 +387,7 @@ static void who_obeys_inside_of_an_allocator_says_so(void **state)
     control_commands_handle();
     control_commands_switch(false, LOG_SWITCH_SIGNAL);
     allocator_guard_leave(has_entered);
-    assert_int_equal(n_obeyed(), 2);
+    assert_int_equal(n_handled(), 2);
     assert_int_equal(g_n_switches, 2);
     assert_int_equal(g_n_marked, 1);
     assert_int_equal(g_n_unwritten, 0);
