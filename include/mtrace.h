@@ -78,9 +78,8 @@ enum mtrace_event_kind {
 };
 
 /* An event for a tracker. Threads have the numbers of the recording's threads. Equal stacks have
- * equal
- * numbers, which are not those of the database. 0: not known. For MOVE the thread is the moving
- * one, in whichever group it is, and stack_id is 0 because no stack is taken. */
+ * equal numbers, which are not those of the database. 0: not known. For MOVE the thread is the
+ * moving one, in whichever group it is, and stack_id is 0 because no stack is taken. */
 struct mtrace_event {
     enum mtrace_event_kind kind;
     uint32_t group;         /* group of the block; RESIZE, MOVE: its group so far */
@@ -188,10 +187,9 @@ static inline unsigned mtrace_api_version(void)
 
 /* ---- groups ---- */
 
-/* Returns a new id each time; ids are never reused. absent, or no memory: MTRACE_GROUP_ROOT. Name
- * and
- * tags may have 8000 bytes together. If they have more, the last tags are dropped, then the name is
- * cut. NULL as a name, key or value means an empty one; NULL as tags means none. */
+/* Returns a new id each time; ids are never reused. absent, or no memory: MTRACE_GROUP_ROOT.
+ * Name and tags may have 8000 bytes together. If they have more, the last tags are dropped, then
+ * the name is cut. NULL as a name, key or value means an empty one; NULL as tags means none. */
 static inline uint32_t mtrace_group_register(const char *name, const struct mtrace_tag *tags,
                                              size_t n_tags)
 {
@@ -245,8 +243,8 @@ static inline bool mtrace_move(void *block, uint32_t group)
 }
 
 /* Returns the group of the block. 0: absent, untracked, or not a live block that was allocated
- * after the
- * first call. So call it once at the start, with NULL. From then on each event costs more. */
+ * after the first call. So call it once at the start, with NULL. From then on each event costs
+ * more. */
 static inline uint32_t mtrace_group_of(const void *block)
 {
     const struct mtrace_api *api = mtrace_found_;
@@ -382,14 +380,11 @@ static inline struct mtrace_counts mtrace_counters(void)
 /*
  * Calls `callback` on each event of the kinds (a sum of enum mtrace_event_kind) from now on, in the
  * thread that causes it: before the program has an allocated block, before the allocator has a
- * freed
- * one, before mtrace_move returns. A realloc is one event. The free and the moves of a block are
- * reported
- * if its allocation was, to all trackers of that time. Events of the callback itself are not
- * reported,
- * nor are those of untracked blocks. The callback must return, and may take only locks that no
- * thread
- * holds while it allocates or moves. Returns a handle > 0; absent, or more than 16 trackers: 0.
+ * freed one, before mtrace_move returns. A realloc is one event. The free and the moves of a block
+ * are reported if its allocation was, to all trackers of that time. Events of the callback itself
+ * are not reported, nor are those of untracked blocks. The callback must return, and may take only
+ * locks that no thread holds while it allocates or moves. Returns a handle > 0; absent, or more
+ * than 16 trackers: 0.
  */
 static inline int mtrace_tracker_add(void (*callback)(const struct mtrace_event *event, void *user),
                                      void *user, unsigned kinds)
@@ -399,13 +394,10 @@ static inline int mtrace_tracker_add(void (*callback)(const struct mtrace_event 
 }
 
 /* Removes a tracker and waits until no thread runs its callback; then `user` may be freed. The
- * caller must
- * hold no lock that the callback takes. Inside of any callback it does not wait: false then means
- * that
- * another thread may still run the callback, so call it again, from outside, before `user` is
- * freed; true
- * means that only the caller does. Otherwise false means absent, or no such tracker. Not for signal
- * handlers. */
+ * caller must hold no lock that the callback takes. Inside of any callback it does not wait:
+ * false then means that another thread may still run the callback, so call it again, from
+ * outside, before `user` is freed; true means that only the caller does. Otherwise false means
+ * absent, or no such tracker. Not for signal handlers. */
 static inline bool mtrace_tracker_remove(int handle)
 {
     const struct mtrace_api *api = mtrace_found_;

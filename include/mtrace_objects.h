@@ -13,8 +13,8 @@
  * not.
  *
  * Cycles: a walk visits a block once, even if several pointers lead to it. Types that contain
- * themselves
- * fold into one node when they recur under the same key, so lists do not become deep trees.
+ * themselves fold into one node when they recur under the same key, so lists do not become deep
+ * trees.
  *
  * Threads: a walk belongs to one thread at a time, and reads the objects. Prevent other threads
  * from changing them, or skip a member by mtrace_visit_opaque. Not for signal handlers.
@@ -151,9 +151,9 @@ static inline void mtrace_visit_array(struct mtrace_visitor *visitor, const char
                          element_bytes, visit, NULL, NULL, 0);
 }
 
-/* A pointer that owns a block of `capacity` elements, of which `count` from number `start` on are
- * used; the
- * others are `unused_capacity`. header_bytes: size of pointer, count and capacity in the object. */
+/* A pointer that owns a block of `capacity` elements, of which `count` from number `start` on
+ * are used; the others are `unused_capacity`. header_bytes: size of pointer, count and capacity
+ * in the object. */
 static inline void mtrace_visit_window(struct mtrace_visitor *visitor, const char *key,
                                        size_t header_bytes, const char *type, const void *first,
                                        size_t start, size_t count, size_t capacity,

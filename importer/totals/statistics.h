@@ -148,8 +148,8 @@ int statistics_begin_rows(struct statistics *statistics, struct error *err);
 int statistics_skip_rows(struct statistics *statistics, bool *ret_were_skipped, struct error *err);
 
 /* The next allocation, and the chain that begins with it, or NULL; the chain is valid until the
- * next call. Returns
- * 1, 0 at the end, negative on failure. Read all of them: this also counts pages. */
+ * next call. Returns 1, 0 at the end, negative on failure. Read all of them: this also counts
+ * pages. */
 int statistics_next_row(struct statistics *statistics, struct allocation *ret_allocation,
                         const struct pairing_chain **ret_chain, struct error *err);
 

@@ -197,23 +197,21 @@ static const struct bytehound_field allocation_fields[] = {{"id", BYTEHOUND_NUMB
                                                            {"extra_space", BYTEHOUND_NUMBER},
                                                            {NULL, BYTEHOUND_END}};
 
-#define TID(thread) "(SELECT t.tid FROM threads AS t WHERE t.thread_id = " thread ")"
-
 /* Details are looked up only for the rows of the page. */
-static const char allocations_sql[] = "SELECT f.allocation_id, f.address, f.alloc_ns, " TID(
-    "f.thread_id") ", f.size_bytes,"
-                   " f.backtrace_id, f.lifetime_ns, f.alloc_ns + f.lifetime_ns, " TID(
-                       "ifnull(f.other_free_thread_id, f.thread_id)") ", f.free_backtrace_id,"
-                                                                      " f.free_backtrace_id, iif(c.chain_position < k.length, k.end_ns, NULL), k.end_ns, " TID(
-                                                                          "ifnull(e.other_free_thread_id, e.thread_id)") ", e.free_backtrace_id,"
-                                                                                                                         " e.free_backtrace_id, k.end_ns - k.start_ns, ifnull(c.chain_position - 1, 0),"
-                                                                                                                         " ifnull(k.length, 1), f.backtrace_id, f.heap_id IS NULL,"
-                                                                                                                         " ifnull((SELECT h.kind = 'brk' FROM heaps AS h WHERE h.heap_id = f.heap_id), 0),"
-                                                                                                                         " ifnull((SELECT n.name IN ('mallocx', 'rallocx', 'smallocx') FROM kinds AS n"
-                                                                                                                         " WHERE n.kind = f.call_code & 31), 0), ifnull(f.slack_bytes, 0)"
-                                                                                                                         " FROM (%s) AS f LEFT JOIN chain_rows AS c ON c.allocation_id = f.allocation_id"
-                                                                                                                         " LEFT JOIN realloc_chains AS k ON k.chain_id = c.chain_id"
-                                                                                                                         " LEFT JOIN allocation_rows AS e ON e.allocation_id = k.last_allocation_id";
+static const char allocations_sql[] =
+    "SELECT f.allocation_id, f.address, f.alloc_ns, (SELECT t.tid FROM threads AS t WHERE "
+    "t.thread_id = f.thread_id), f.size_bytes, f.backtrace_id, f.lifetime_ns, f.alloc_ns + "
+    "f.lifetime_ns, (SELECT t.tid FROM threads AS t WHERE t.thread_id = "
+    "ifnull(f.other_free_thread_id, f.thread_id)), f.free_backtrace_id, f.free_backtrace_id, "
+    "iif(c.chain_position < k.length, k.end_ns, NULL), k.end_ns, (SELECT t.tid FROM threads AS t "
+    "WHERE t.thread_id = ifnull(e.other_free_thread_id, e.thread_id)), e.free_backtrace_id, "
+    "e.free_backtrace_id, k.end_ns - k.start_ns, ifnull(c.chain_position - 1, 0), ifnull(k.length,"
+    " 1), f.backtrace_id, f.heap_id IS NULL, ifnull((SELECT h.kind = 'brk' FROM heaps AS h WHERE "
+    "h.heap_id = f.heap_id), 0), ifnull((SELECT n.name IN ('mallocx', 'rallocx', 'smallocx') FROM "
+    "kinds AS n WHERE n.kind = f.call_code & 31), 0), ifnull(f.slack_bytes, 0) FROM (%s) AS f LEFT"
+    " JOIN chain_rows AS c ON c.allocation_id = f.allocation_id LEFT JOIN realloc_chains AS k ON "
+    "k.chain_id = c.chain_id LEFT JOIN allocation_rows AS e ON e.allocation_id = "
+    "k.last_allocation_id";
 
 static char *make_allocations(const struct selection *selection)
 {
@@ -378,19 +376,17 @@ static const struct bytehound_field mmap_fields[] = {{"mmap", BYTEHOUND_CHOICE},
 /* A call of mmap is the sum of the pieces that it made; one that unmaps is that of the pieces that
  * it ended. What was mapped before the recording has no flags. */
 static const char mmaps_sql[] =
-    "WITH calls AS (SELECT 1 AS is_mmap, min(mapped_ns) AS at_ns, thread_id, backtrace_id,"
-    " min(address) AS address, sum(length) AS length, prot, flags, file_offset, fd"
-    " FROM mmaps WHERE flags IS NOT NULL GROUP BY mmap_call_id UNION ALL"
-    " SELECT NULL, unmapped_ns, unmap_thread_id, unmap_backtrace_id, min(address), sum(length), 0,"
-    " 0, 0, 0 FROM mmaps WHERE unmapped_ns IS NOT NULL"
-    " GROUP BY process_id, unmapped_ns, unmap_thread_id, unmap_backtrace_id)"
-    " SELECT is_mmap, at_ns, " TID(
-        "c.thread_id") ", backtrace_id, backtrace_id, address, length,"
-                       " prot & 1, prot & 2, prot & 4, prot & 8, prot & 16777216, prot & 33554432,"
-                       " flags & 3 IN (1, 3), flags & 3 = 2, flags & 16, flags & 32, flags & 67108864, file_offset,"
-                       " ifnull(fd, -1), iif(is_mmap, NULL, 1), at_ns, " TID(
-                           "c.thread_id") ", backtrace_id,"
-                                          " backtrace_id, address, length FROM calls AS c ORDER BY at_ns, is_mmap";
+    "WITH calls AS (SELECT 1 AS is_mmap, min(mapped_ns) AS at_ns, thread_id, backtrace_id, "
+    "min(address) AS address, sum(length) AS length, prot, flags, file_offset, fd FROM mmaps WHERE"
+    " flags IS NOT NULL GROUP BY mmap_call_id UNION ALL SELECT NULL, unmapped_ns, unmap_thread_id,"
+    " unmap_backtrace_id, min(address), sum(length), 0, 0, 0, 0 FROM mmaps WHERE unmapped_ns IS "
+    "NOT NULL GROUP BY process_id, unmapped_ns, unmap_thread_id, unmap_backtrace_id) SELECT "
+    "is_mmap, at_ns, (SELECT t.tid FROM threads AS t WHERE t.thread_id = c.thread_id), "
+    "backtrace_id, backtrace_id, address, length, prot & 1, prot & 2, prot & 4, prot & 8, prot & "
+    "16777216, prot & 33554432, flags & 3 IN (1, 3), flags & 3 = 2, flags & 16, flags & 32, flags "
+    "& 67108864, file_offset, ifnull(fd, -1), iif(is_mmap, NULL, 1), at_ns, (SELECT t.tid FROM "
+    "threads AS t WHERE t.thread_id = c.thread_id), backtrace_id, backtrace_id, address, length "
+    "FROM calls AS c ORDER BY at_ns, is_mmap";
 
 int bytehound_mmaps(struct bytehound *self, struct error *err)
 {
@@ -412,10 +408,10 @@ int bytehound_mallopts(struct bytehound *self, struct error *err)
                                                     {NULL, BYTEHOUND_END}};
     int rc = put_array(
         self, NULL,
-        sqlite3_mprintf("SELECT m.at_ns, " TID(
-            "m.thread_id") ", m.backtrace_id, m.backtrace_id,"
-                           " m.parameter, m.parameter_name, m.value, m.result FROM mallopts AS m"
-                           " WHERE m.call = 'mallopt' ORDER BY m.mallopt_id"),
+        sqlite3_mprintf(
+            "SELECT m.at_ns, (SELECT t.tid FROM threads AS t WHERE t.thread_id = m.thread_id), "
+            "m.backtrace_id, m.backtrace_id, m.parameter, m.parameter_name, m.value, m.result FROM "
+            "mallopts AS m WHERE m.call = 'mallopt' ORDER BY m.mallopt_id"),
         fields, err);
 
     (void)fputc('\n', self->out);
