@@ -25,7 +25,7 @@ static struct queries *question; /* global for the signal handler */
 static volatile sig_atomic_t signal_taken;
 
 static bool is_about_one_file; /* --about */
-static bool is_left;           /* the client of --await has disconnected */
+static bool has_client_left;   /* the client of --await has disconnected */
 
 static void handle_signal(int number)
 {
@@ -192,8 +192,8 @@ static int run(int argc, char **argv, struct error *err)
     is_about_one_file = rc == 0 && line.only_file;
     if (rc == 0)
         rc = set_names(&line.names, err);
-    is_left = rc == 0 && line.is_to_wait && !wait_for_database();
-    if (is_left)
+    has_client_left = rc == 0 && line.is_to_wait && !wait_for_database();
+    if (has_client_left)
         return 0;
     if (rc == 0 && line.output_path) /* the input may be a log, which the library never sees */
         rc = output_file_check_input(line.output_path, line.names.database, err);
@@ -217,7 +217,7 @@ static void print_option(const char *name, size_t length)
         (void)putc(name[i] == '_' ? '-' : name[i], stderr);
 }
 
-/* True for name=PLACE_HOLDER in a message of the library, as opposed to a tag of the program. */
+/* True for name=PLACE_HOLDER in a message of the library, not for other words with '='. */
 static bool is_wanted(const char *text, size_t length)
 {
     size_t n_capitals =
@@ -279,7 +279,7 @@ int main(int argc, char **argv)
         question ? run(argc, argv, &err) : error_set(&err, ERROR_NOMEM, "no memory for a question");
     status = rc != 0                        ? report(&err)
              : queries_has_failed(question) ? QUERIES_EXIT_FAIL_IF
-             : is_left                      ? EXIT_FAILURE
+             : has_client_left              ? EXIT_FAILURE
                                             : EXIT_SUCCESS;
     queries_free(question);
     pager_finish();

@@ -20,7 +20,7 @@ const struct query_option query_own_options[] = {
     {"json", 0, NULL, "the same as --format json"},
     {"csv", 0, NULL, "the same as --format csv"},
     {"about", 0, "FILE",
-     "the database, and no other name is of a file: for questions of those you trust less"},
+     "the database; no other file is opened: for requests of untrusted clients"},
     {"await", 0, NULL, NULL}, /* lib/logfile/left_out.h */
     {"help", 'h', NULL, "print the help that fits one screen, or that of the command"},
     {"usage", 0, NULL, "print the first line of the help"},
@@ -148,7 +148,7 @@ static const char *filters_of(const struct command *command)
 {
     switch (command->filters) {
     case COMMAND_FILTERS_STACKS:
-        return "of stacks and groups";
+        return "those of stacks and groups";
     case COMMAND_FILTERS_ALL:
     case COMMAND_FILTERS_ROWS:
         return "all";

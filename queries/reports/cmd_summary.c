@@ -245,22 +245,20 @@ static void print_heap(FILE *out, const struct summary_numbers *f, const char *a
                       bytes(&t, summary_number(f, "outside_heap_at_peak_live_bytes")));
 }
 
-/* The parts of a heap are known for glibc only, and without what it returned of arenas. */
+/* Only glibc's heaps have known parts; pages that glibc returned from arenas are not subtracted. */
 static void print_foreign_heaps(FILE *out, const struct summary_numbers *f)
 {
     struct texts t = {.n = 0};
     const char *other = other_allocator(f);
 
     if (summary_number(f, "foreign_heaps") > 0)
-        (void)fprintf(out,
-                      "            %s of %s: its pages are taken to reach"
-                      " from block to block, whether resident or not\n",
+        (void)fprintf(out, "            %s of %s, counted from block to block, resident or not\n",
                       counted(&t, summary_number(f, "foreign_heaps"), other ? "range" : "heap"),
                       other ? other : "an allocator that is not known");
     if (summary_number(f, "arenas") > 0)
-        (void)fprintf(
-            out, "            %s of glibc counted as far as they ever reached, resident or not\n",
-            counted(&t, summary_number(f, "arenas"), "arena"));
+        (void)fprintf(out,
+                      "            %s of glibc, counted at the largest extent, resident or not\n",
+                      counted(&t, summary_number(f, "arenas"), "arena"));
 }
 
 /* Free memory and blocks without a row cannot be told apart then. */

@@ -147,8 +147,8 @@ static int add_number(struct bytehound_filter *filter, const char *ours, int64_t
     return add(filter, ours, filter->texts[at], err);
 }
 
-/* Nothing happened before time 0: a `from` before it passes everything, other times pass nothing,
- * as nothing was freed by then. No parameter of bytehound sets this filter of ours. */
+/* Before time 0 nothing happened: `from` passes everything, other times pass nothing, by a filter on
+ * the time of frees that bytehound lacks. */
 static int add_time(struct bytehound_filter *filter, const char *ours, int64_t at_ns,
                     struct error *err)
 {

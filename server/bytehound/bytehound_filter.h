@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bytehound_filter: translates bytehound's filter parameters to our filter, and the wanted rows.
+ * bytehound_filter: translates bytehound's parameters to our filter, page and order.
  *
  * Names and words are equal or renamed. Chain positions (bytehound: from 0) and times are
  * converted. A time is a share of the run or a number since the epoch: below 10^11 in seconds, as

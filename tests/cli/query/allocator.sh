@@ -18,21 +18,21 @@ mtrace-query run.db | grep -E 'heap|arena|give'
 #|  info      jemalloc kept 5.7 MiB of 5.7 MiB resident at 50.0 s beside the program's live blocks. To
 #|            give free pages back, call mallctl("arena.4096.purge", NULL, NULL, NULL, 0), which
 #|jemalloc peak 128 KiB = 7.8 KiB live + 200 B slack + 0 B overhead + 2.0 KiB holes + 118 KiB free pages + 0 B top
-#|            1 range of jemalloc: its pages are taken to reach from block to block, whether resident or not
+#|            1 range of jemalloc, counted from block to block, resident or not
 #|RSS split   5.7 MiB jemalloc + 0 B own mappings + 19.5 KiB files + 48.8 KiB not mapped through libc, without 4.0 KiB of mtrace
 #|  info      tcmalloc kept 5.7 MiB of 5.7 MiB resident at 50.0 s beside the program's live blocks. To
 #|            give free pages back, call MallocExtension::instance()->ReleaseFreeMemory(); or set
 #|tcmalloc peak 128 KiB = 7.8 KiB live + 200 B slack + 0 B overhead + 2.0 KiB holes + 118 KiB free pages + 0 B top
-#|            1 range of tcmalloc: its pages are taken to reach from block to block, whether resident or not
+#|            1 range of tcmalloc, counted from block to block, resident or not
 #|RSS split   5.7 MiB tcmalloc + 0 B own mappings + 19.5 KiB files + 48.8 KiB not mapped through libc, without 4.0 KiB of mtrace
 #|  info      mimalloc kept 5.7 MiB of 5.7 MiB resident at 50.0 s beside the program's live blocks. To
 #|            give free pages back, call mi_collect(true); or set MIMALLOC_PURGE_DELAY=0 (before
 #|mimalloc peak 128 KiB = 7.8 KiB live + 200 B slack + 0 B overhead + 2.0 KiB holes + 118 KiB free pages + 0 B top
-#|            1 range of mimalloc: its pages are taken to reach from block to block, whether resident or not
+#|            1 range of mimalloc, counted from block to block, resident or not
 #|RSS split   5.7 MiB mimalloc + 0 B own mappings + 19.5 KiB files + 48.8 KiB not mapped through libc, without 4.0 KiB of mtrace
 #|heap peak   128 KiB = 7.8 KiB live + 200 B slack + 0 B overhead + 2.0 KiB holes + 118 KiB free pages + 0 B top
-#|            1 heap of an allocator that is not known: its pages are taken to reach from block to block, whether resident or not
+#|            1 heap of an allocator that is not known, counted from block to block, resident or not
 #|RSS split   5.7 MiB heaps + 0 B own mappings + 19.5 KiB files + 48.8 KiB not mapped through libc, without 4.0 KiB of mtrace
 #|heap peak   128 KiB = 7.8 KiB live + 200 B slack + 0 B overhead + 2.0 KiB holes + 118 KiB free pages + 0 B top
-#|            1 arena of glibc counted as far as they ever reached, resident or not
+#|            1 arena of glibc, counted at the largest extent, resident or not
 #|RSS split   5.7 MiB heaps + 0 B own mappings + 19.5 KiB files + 48.8 KiB not mapped through libc, without 4.0 KiB of mtrace
