@@ -16,6 +16,9 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+/* The version of libc's oldest functions. */
+#define ARCH_LIBC_VERSION "GLIBC_2.17"
+
 enum {
     /* Relocations of words with the address of a function: for calls, for pointers in the GOT, for
      * data. */

@@ -22,6 +22,9 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+/* The version of libc's oldest functions. */
+#define ARCH_LIBC_VERSION "GLIBC_2.0"
+
 enum {
     /* Relocations of words with the address of a function, in data. For calls they are in the GOT,
      * without a relocation. */

@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The version of libc's oldest functions. */
+#define ARCH_LIBC_VERSION "GLIBC_2.2.5"
+
 enum {
     /* Relocations of words with the address of a function: for calls, for pointers in the GOT, for
      * data. */

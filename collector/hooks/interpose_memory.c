@@ -10,6 +10,7 @@
 #include "collector/events/allocator_guard.h"
 #include "collector/events/mapped_memory.h"
 #include "collector/events/record.h"
+#include "collector/hooks/reference_names.h"
 #include "collector/log/modules.h"
 #include "collector/os/outward.h"
 #include "collector/os/real.h"
@@ -323,7 +324,7 @@ static void record_break(uintptr_t now, uintptr_t before, const struct unwind_or
         record_mapping(LOG_BRK, now, words, 3, origin);
 }
 
-MTRACE_EXPORT int brk(void *wanted)
+COMMON_NAME(brk) int mtrace_wrap_brk(void *wanted)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
     uintptr_t before;
@@ -340,7 +341,7 @@ MTRACE_EXPORT int brk(void *wanted)
     return result;
 }
 
-MTRACE_EXPORT void *sbrk(intptr_t increment)
+COMMON_NAME(sbrk) void *mtrace_wrap_sbrk(intptr_t increment)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
     void *before;

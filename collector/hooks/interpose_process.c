@@ -11,6 +11,7 @@
 
 #include "collector/events/mapped_memory.h"
 #include "collector/events/record.h"
+#include "collector/hooks/reference_names.h"
 #include "collector/log/modules.h"
 #include "collector/log/segment.h"
 #include "collector/os/memory.h"
@@ -156,7 +157,7 @@ MTRACE_EXPORT int forkpty(int *ret_master, char *ret_name, const struct termios 
  * This process ends inside the real function, where no wrapper sees it; the child continues and
  * returns. No record here names the child, but its log names its parent.
  */
-MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
+COMMON_NAME(daemon) int mtrace_wrap_daemon(int keeps_directory, int keeps_descriptors)
 {
     const long pid = sys_getpid();
     bool is_nested;

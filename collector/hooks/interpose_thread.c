@@ -6,6 +6,7 @@
 #include "collector/events/thread_start.h"
 #include "collector/groups/scopes.h"
 #include "collector/hooks/interpose_process.h"
+#include "collector/hooks/reference_names.h"
 #include "collector/log/segment.h"
 #include "collector/os/clock.h"
 #include "collector/os/real.h"
@@ -214,7 +215,7 @@ static void ban_ended(const struct ban *ban, long result)
         seccomp_failed();
 }
 
-MTRACE_EXPORT int prctl(int option, ...)
+COMMON_NAME(prctl) int mtrace_wrap_prctl(int option, ...)
 {
     unsigned long a[4];
     va_list arguments;
@@ -251,7 +252,7 @@ static bool is_fork(long number, const long *a)
            || ((number == SYS_clone || number == SYS_clone3) && !(flags & CLONE_VM));
 }
 
-MTRACE_EXPORT long syscall(long number, ...)
+COMMON_NAME(syscall) long mtrace_wrap_syscall(long number, ...)
 {
     long a[6];
     va_list arguments;
@@ -281,7 +282,7 @@ MTRACE_EXPORT long syscall(long number, ...)
 }
 
 /* After it, the log's path is invalid: grow before. */
-MTRACE_EXPORT int chroot(const char *path)
+COMMON_NAME(chroot) int mtrace_wrap_chroot(const char *path)
 {
     if (!lifecycle_is_ready() || !g_real.chroot) {
         errno = ENOSYS;

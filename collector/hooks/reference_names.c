@@ -27,9 +27,9 @@ pid_t _Fork(void);
     {                                                                      \
 #        name, (void *)(uintptr_t)name, offsetof(struct real, name), false \
     }
-#define COMMON(name)                                                      \
-    {                                                                     \
-#        name, (void *)(uintptr_t)name, offsetof(struct real, name), true \
+#define COMMON(name)                                                                    \
+    {                                                                                   \
+#        name, (void *)(uintptr_t)mtrace_wrap_##name, offsetof(struct real, name), true \
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
 

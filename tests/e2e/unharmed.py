@@ -148,6 +148,7 @@ int daemon(const char *a, double b, int c, long d, long e, long f, long g, long 
 double prctl(double a, double b) { return a * b; }
 struct big brk(int x) { return (struct big){{x, 2, 3, 4, 5, 6}}; }
 int chroot(void) { return printf("chroot\n"); }
+__attribute__((constructor)) static void construct(void) { printf("constructor %g %ld\n", prctl(2, 5), brk(7).words[0]); }
 """
 CALLS = DECLARATIONS + r"""
 static int (*volatile pointer)(void) = chroot;
