@@ -15,12 +15,19 @@
 enum {
     COPY_BYTES = 1024, /* on the stack of the program's thread */
     NAP_NS = 1000000,
+    BUSY_NAP_NS = 50000000,
     MAX_CONNECTIONS = 5,
     MOST_NAPS_FOR_RECORDER = 10000,
     LOOK_NS = 100000000, /* between looks at the heartbeat */
 };
 
 static const uint64_t STILL_NS = 10000000000;
+
+/* The program may close our descriptor and open a file of its own under its number. */
+struct open_fd {
+    int number; /* -1: none */
+    struct sys_file_id id;
+};
 
 /* IQ-2: signals are blocked except during waits and writes. is_lost: after a wait the log no longer
  * belongs to this process. */
@@ -29,7 +36,7 @@ struct self_report {
     uint64_t generation;
     bool is_lost;
     struct quiet quiet;
-    int fd;           /* the socket, then the file with the answer; -1: none */
+    struct open_fd fd; /* the socket, then the file with the answer */
     uint64_t beat_ns; /* when the heartbeat was seen to change; 0: before the first look */
     uint32_t heartbeat;
 };
@@ -38,7 +45,7 @@ struct self_report {
 static _Thread_local struct {
     uintptr_t frame; /* 0: none */
     uint64_t generation;
-    int fd;
+    struct open_fd fd;
 } g_asking __attribute__((tls_model("initial-exec")));
 
 static void wait_begins(const struct self_report *self_report)
@@ -70,16 +77,26 @@ static bool nap(void *user, uint64_t ns)
     return !self_report->is_lost;
 }
 
-static void set_fd(struct self_report *self_report, int fd)
+static void set_fd(struct self_report *self_report, int number)
 {
-    self_report->fd = fd;
-    g_asking.fd = fd;
+    self_report->fd.number = number;
+    if (number >= 0 && sys_file_id(number, &self_report->fd.id) < 0)
+        self_report->fd.id.inode = 0;
+    g_asking.fd = self_report->fd;
+}
+
+static void close_if_ours(const struct open_fd *fd)
+{
+    struct sys_file_id now;
+
+    if (fd->number >= 0 && sys_file_id(fd->number, &now) >= 0 && now.device == fd->id.device
+        && now.inode == fd->id.inode)
+        sys_close(fd->number);
 }
 
 static void close_fd(struct self_report *self_report)
 {
-    if (self_report->fd >= 0)
-        sys_close(self_report->fd);
+    close_if_ours(&self_report->fd);
     set_fd(self_report, -1);
 }
 
@@ -96,6 +113,26 @@ static bool is_answering(struct self_report *self_report)
     return now_ns - self_report->beat_ns < STILL_NS;
 }
 
+static long connect_to(uint32_t recorder_pid)
+{
+    char name[32];
+    struct fmt out = FMT_BUFFER(name);
+
+    fmt_string(&out, LOG_CONTROL_NAME);
+    fmt_decimal(&out, recorder_pid);
+    return sys_connect(name);
+}
+
+/* It has another PID namespace, where it still listens. */
+static bool is_recorder_elsewhere(void)
+{
+    long fd = connect_to((uint32_t)state_config()->recorder_pid);
+
+    if (fd >= 0)
+        sys_close((int)fd);
+    return fd >= 0 || fd == -EAGAIN;
+}
+
 /* The recorder of a child may not have found its log yet. */
 static bool wait_for_recorder(struct self_report *self_report)
 {
@@ -104,7 +141,8 @@ static bool wait_for_recorder(struct self_report *self_report)
 
     for (unsigned naps = 0; is_expected && naps < MOST_NAPS_FOR_RECORDER; naps++) {
         if (atomic_load_explicit(&log->recorder_pid, memory_order_relaxed) != 0
-            || sys_process_exists((long)state_config()->recorder_pid) != 0)
+            || (sys_process_exists((long)state_config()->recorder_pid) != 0
+                && !is_recorder_elsewhere()))
             break;
         if (!nap(self_report, NAP_NS))
             return false;
@@ -114,7 +152,7 @@ static bool wait_for_recorder(struct self_report *self_report)
 
 static bool is_peer_recorder(const struct self_report *self_report)
 {
-    long pid = sys_peer_pid(self_report->fd);
+    long pid = sys_peer_pid(self_report->fd.number);
 
     return pid == 0
            || pid
@@ -124,13 +162,12 @@ static bool is_peer_recorder(const struct self_report *self_report)
 
 static int connect_to_recorder(struct self_report *self_report)
 {
-    char name[32];
-    struct fmt out = FMT_BUFFER(name);
+    const struct log_file *log = self_report->log;
     long fd;
 
-    fmt_string(&out, LOG_CONTROL_NAME);
-    fmt_decimal(&out, atomic_load_explicit(&self_report->log->recorder_pid, memory_order_relaxed));
-    while ((fd = sys_connect(name)) == -EAGAIN || fd == -EINTR) {
+    while ((fd = connect_to(atomic_load_explicit(&log->recorder_pid, memory_order_relaxed)))
+               == -EAGAIN
+           || fd == -EINTR) {
         if (!is_answering(self_report))
             return ENOTCONN;
         if (!nap(self_report, NAP_NS))
@@ -147,11 +184,11 @@ static int receive(struct self_report *self_report, char *text, size_t n_bytes, 
 {
     long n;
 
-    while ((n = sys_receive(self_report->fd, text, n_bytes - 1, ret_fd)) == -EAGAIN) {
+    while ((n = sys_receive(self_report->fd.number, text, n_bytes - 1, ret_fd)) == -EAGAIN) {
         if (!is_answering(self_report))
             return ENOTCONN;
         wait_begins(self_report);
-        (void)sys_wait_readable(self_report->fd, LOOK_NS);
+        (void)sys_wait_readable(self_report->fd.number, LOOK_NS);
         wait_ended(self_report);
         if (self_report->is_lost)
             return ECANCELED;
@@ -170,9 +207,11 @@ static int await_turn(struct self_report *self_report)
     fmt_decimal(&out, (uint64_t)sys_getpid());
     fmt_string(&out, " ask ");
     fmt_decimal(&out, self_report->log->run_id);
-    if (sys_send(self_report->fd, text, fmt_length(text), NULL, 0) < 0)
+    if (sys_send(self_report->fd.number, text, fmt_length(text), NULL, 0) < 0)
         return ENOTCONN;
     code = receive(self_report, text, sizeof(text), &unused);
+    if (code == 0 && fmt_is_equal(text, "busy"))
+        return EAGAIN;
     return code == 0 && !fmt_is_equal(text, "go") ? ENOTCONN : code;
 }
 
@@ -206,7 +245,7 @@ static int post(struct self_report *self_report, const char *words)
     fmt_char(&out, ' ');
     fmt_decimal(&out, number);
     fmt_char(&out, ' ');
-    return sys_send(self_report->fd, head, fmt_length(head), words, fmt_length(words)) < 0
+    return sys_send(self_report->fd.number, head, fmt_length(head), words, fmt_length(words)) < 0
                ? ECANCELED /* the thread was held up, and the recorder answered others */
                : 0;
 }
@@ -252,13 +291,20 @@ static int connect_in_turn(struct self_report *self_report)
 {
     int code = ENOTCONN;
 
-    for (int i = 0; i < MAX_CONNECTIONS && code == ENOTCONN && !self_report->is_lost; i++) {
+    for (int i = 0; i < MAX_CONNECTIONS && (code == ENOTCONN || code == EAGAIN); i++) {
         code = connect_to_recorder(self_report);
         if (code)
             break;
         code = await_turn(self_report);
         if (code)
             close_fd(self_report);
+        if (code == EAGAIN) { /* too many wait */
+            i = 0;
+            if (!nap(self_report, BUSY_NAP_NS))
+                code = ECANCELED;
+        }
+        if (self_report->is_lost)
+            break;
     }
     return code;
 }
@@ -291,14 +337,13 @@ static bool is_in_request(const struct self_report *self_report, uintptr_t frame
         return false;
     if (!thread_has_left(&g_thread, g_asking.frame, frame))
         return true;
-    if (g_asking.fd >= 0)
-        sys_close(g_asking.fd);
+    close_if_ours(&g_asking.fd);
     return false;
 }
 
 int self_report_ask(const char *text, int fd)
 {
-    struct self_report self_report = {.fd = -1};
+    struct self_report self_report = {.fd = {.number = -1}};
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
     int status = EDEADLK;
 

@@ -224,7 +224,7 @@ static inline void log_file_set_machine(struct log_file *file)
  * the recorder also serves --ctl: SOCK_SEQPACKET, with the abstract name LOG_CONTROL_NAME and the
  * recorder's PID. Numbers are decimal.
  *   1. program   "PID ask RUN_ID"; RUN_ID is that of its log
- *   2. recorder  "go", when it is the turn of this request
+ *   2. recorder  "go", when it is the turn of this request; "busy", if too many wait: try again
  *   3. program   writes an event LOG_REQUEST_MARKER with the next number of n_markers, then sends
  *                "TICKS NUMBER WORDS": time and number of the marker, words of mtrace-query
  *   4. recorder  "STATUS", 0 or an errno value, and the descriptor of a file with the answer

@@ -485,8 +485,10 @@ void report_service_stop(struct report_service_work *work)
 
 bool report_service_take(struct report_service *service, int fd)
 {
-    if (service->n_clients == REPORT_SERVICE_CLIENTS)
+    if (service->n_clients == REPORT_SERVICE_CLIENTS) {
+        (void)!send(fd, "busy", 4, MSG_DONTWAIT | MSG_NOSIGNAL);
         return false;
+    }
     service->clients[service->n_clients++] = fd;
     return true;
 }
