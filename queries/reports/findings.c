@@ -13,18 +13,12 @@
 #include <string.h>
 
 enum {
-    MIB = 1024 * 1024,
     INDENT = 12
 };
 
 /* Assumed cost of one pair of malloc and free, and speed of a copy. */
 static const double pair_ns = 50;
 static const double copied_bytes_per_ns = 5;
-
-static int64_t number(const struct finding_run *run, const char *name)
-{
-    return summary_number(run->numbers, name);
-}
 
 static double share_of_run(const struct finding_run *run, double time_ns)
 {
@@ -85,7 +79,7 @@ static int find_fragmentation(const struct finding_run *run, const struct heap *
     char page[32];
     char text[3][UNITS_TEXT_BYTES];
     struct finding *finding =
-        finding_add(run, unused > 4 * MIB && !is_over ? FINDING_WARNING : FINDING_INFO,
+        finding_add(run, unused > 4 * FINDING_MIB && !is_over ? FINDING_WARNING : FINDING_INFO,
                     finding_share_of_peak(run, unused), unused, -1);
 
     finding_append(
@@ -129,7 +123,7 @@ static void find_small_blocks(const struct finding_run *run, const struct heap *
         units_format_bytes(lost, text),
         units_format_share((double)lost / (double)heap->live, share));
     finding_lead(run, finding, "size-histogram", NULL, 0);
-    finding_show_sql(run, finding, "size_histogram", "%s", "");
+    finding_show_sql(run, finding, "size_histogram", NULL);
 }
 
 /* A heap that the program has emptied before it exits is not worth a finding. */
@@ -161,13 +155,14 @@ static int find_heaps(const struct finding_run *run, struct error *err)
         int64_t unused = heap.holes + heap.free_pages;
 
         (void)snprintf(heap.at, sizeof(heap.at), "%s", rundb_text(stmt, 0));
-        if (heap.extent >= MIB && unused >= heap.extent / 4 && is_in_use(run, &heap)
+        if (heap.extent >= FINDING_MIB && unused >= heap.extent / 4 && is_in_use(run, &heap)
             && unused > worst.holes + worst.free_pages)
             worst = heap;
-        if (strcmp(heap.at, "end") == 0 && !finding_has_exited(run) && heap.top >= 4 * MIB
+        if (strcmp(heap.at, "end") == 0 && !finding_has_exited(run) && heap.top >= 4 * FINDING_MIB
             && heap.top >= heap.extent / 2 && heap.live >= heap.extent / 10)
             find_untrimmed(run, &heap);
-        if (strcmp(heap.at, "peak") == 0 && lost >= MIB && lost >= heap.live / 4 && heap.live > 0)
+        if (strcmp(heap.at, "peak") == 0 && lost >= FINDING_MIB && lost >= heap.live / 4
+            && heap.live > 0)
             find_small_blocks(run, &heap);
     }
     sqlite3_finalize(stmt);
@@ -181,12 +176,13 @@ static int find_heaps(const struct finding_run *run, struct error *err)
 static void find_unreturned(const struct finding_run *run)
 {
     const char *allocator = summary_text(run->numbers, "allocator");
-    int64_t resident = number(run, "rss_heaps_bytes");
-    int64_t unused = resident - number(run, "heap_at_peak_live_bytes");
+    int64_t resident = finding_number(run, "rss_heaps_bytes");
+    int64_t unused = resident - finding_number(run, "heap_at_peak_live_bytes");
     char text[3][UNITS_TEXT_BYTES];
     struct finding *finding;
 
-    if (!*allocator || strcmp(allocator, "glibc") == 0 || unused < MIB || unused < resident / 4)
+    if (!*allocator || strcmp(allocator, "glibc") == 0 || unused < FINDING_MIB
+        || unused < resident / 4)
         return;
     finding = finding_add(run, FINDING_INFO, finding_share_of_peak(run, unused), unused, -1);
     finding_append(
@@ -194,7 +190,7 @@ static void find_unreturned(const struct finding_run *run)
         "%s kept %s of %s resident at %s beside the program's live blocks. To give free "
         "pages back, %s; or %s.",
         allocator, units_format_bytes(unused, text[0]), units_format_bytes(resident, text[1]),
-        units_format_duration(number(run, "rss_parts_ns"), text[2]),
+        units_format_duration(finding_number(run, "rss_parts_ns"), text[2]),
         summary_text(run->numbers, "release_advice"), summary_text(run->numbers, "decay_advice"));
     finding_lead(run, finding, "pinning", "pinning?alive_at=peak", 0);
     finding_show_sql(run, finding, "pinning", " AND at = 'peak'");
@@ -205,7 +201,7 @@ static void find_unreturned(const struct finding_run *run)
 static int find_temporary(const struct finding_run *run, struct error *err)
 {
     double share = summary_share(run->numbers, "temporary_share");
-    int64_t blocks = number(run, "temporary_blocks");
+    int64_t blocks = finding_number(run, "temporary_blocks");
     double cost = share_of_run(run, (double)blocks * pair_ns);
     struct sqlite3_stmt *stmt = NULL;
     struct finding *finding;
@@ -229,14 +225,14 @@ static int find_temporary(const struct finding_run *run, struct error *err)
                    units_format_share(share, text[0]), place,
                    units_format_counted(sqlite3_column_int64(stmt, 5), "block", text[1]));
     finding_lead(run, finding, "temporary", NULL, 0);
-    finding_show_sql(run, finding, "temporary", "%s", "");
+    finding_show_sql(run, finding, "temporary", NULL);
     sqlite3_finalize(stmt);
     return 0;
 }
 
 static int find_copying(const struct finding_run *run, struct error *err)
 {
-    int64_t copied = number(run, "realloc_copied_bytes");
+    int64_t copied = finding_number(run, "realloc_copied_bytes");
     double cost = share_of_run(run, (double)copied / copied_bytes_per_ns);
     struct sqlite3_stmt *stmt = NULL;
     struct finding *finding;
@@ -244,7 +240,7 @@ static int find_copying(const struct finding_run *run, struct error *err)
     char text[3][UNITS_TEXT_BYTES];
     int rc;
 
-    if (copied < MIB || copied < number(run, "allocated_bytes") / 10)
+    if (copied < FINDING_MIB || copied < finding_number(run, "allocated_bytes") / 10)
         return 0;
     rc = finding_first_row(run,
                            "SELECT function, source, line, module, copied_bytes, longest_chain"
@@ -262,7 +258,7 @@ static int find_copying(const struct finding_run *run, struct error *err)
         units_format_bytes(sqlite3_column_int64(stmt, 4), text[1]), place,
         units_format_count(sqlite3_column_int64(stmt, 5), text[2]));
     finding_lead(run, finding, "reallocs", NULL, 0);
-    finding_show_sql(run, finding, "reallocs", "%s", "");
+    finding_show_sql(run, finding, "reallocs", NULL);
     sqlite3_finalize(stmt);
     return 0;
 }
@@ -287,12 +283,12 @@ static int find_peak(const struct finding_run *run, struct error *err)
     finding = finding_add(run, FINDING_INFO, sqlite3_column_double(stmt, 7),
                           sqlite3_column_int64(stmt, 5), sqlite3_column_int64(stmt, 6));
     finding_append(finding, "At the peak, at %s, %s held %s of %s in %s.",
-                   units_format_duration(number(run, "peak_ns"), text[0]), place,
+                   units_format_duration(finding_number(run, "peak_ns"), text[0]), place,
                    units_format_share(sqlite3_column_double(stmt, 7), text[1]),
                    units_format_bytes(run->peak_bytes, text[2]),
                    units_format_counted(sqlite3_column_int64(stmt, 6), "block", text[3]));
     finding_lead(run, finding, "peak", NULL, 0);
-    finding_show_sql(run, finding, "peak", "%s", "");
+    finding_show_sql(run, finding, "peak", NULL);
     sqlite3_finalize(stmt);
     return 0;
 }
@@ -319,13 +315,13 @@ static int find_bad_frees(const struct finding_run *run, struct error *err)
         "allocator that was not recorded.",
         units_format_counted(n, "call", text));
     finding_lead(run, finding, "errors", NULL, 0);
-    finding_show_sql(run, finding, "errors", "%s", "");
+    finding_show_sql(run, finding, "errors", NULL);
     return 0;
 }
 
 static void find_trust(const struct finding_run *run)
 {
-    int64_t failures = number(run, "failures");
+    int64_t failures = finding_number(run, "failures");
     double complete = summary_share(run->numbers, "complete_share");
     char text[UNITS_TEXT_BYTES];
     struct finding *finding;
@@ -334,8 +330,8 @@ static void find_trust(const struct finding_run *run)
         finding = finding_add(run, FINDING_WARNING, 1, -1, failures);
         finding_append(finding, "%s failed: the program got no memory.",
                        units_format_counted(failures, "allocation", text));
-        finding_lead(run, finding, "failures", "allocation-failures", 0);
-        finding_show_sql(run, finding, "allocation_failures", "%s", "");
+        finding_lead(run, finding, "allocation-failures", NULL, 0);
+        finding_show_sql(run, finding, "allocation_failures", NULL);
     }
     if (summary_is_known(run->numbers, "complete_share") && complete < 0.9) {
         finding = finding_add(run, complete < 0.5 ? FINDING_WARNING : FINDING_INFO, 0, -1, -1);
@@ -343,7 +339,7 @@ static void find_trust(const struct finding_run *run)
                        "Only %s of the allocations have a complete stack: call trees miss callers.",
                        units_format_share(complete, text));
         finding_lead(run, finding, "unwind-quality", NULL, 0);
-        finding_show_sql(run, finding, "unwind_quality", "%s", "");
+        finding_show_sql(run, finding, "unwind_quality", NULL);
     }
 }
 

@@ -11,6 +11,11 @@ show() {
     # The SQL behind each finding has rows for stock SQLite.
     sqlite3 :memory: "SELECT f.value ->> 'sql' || ' LIMIT 1;' FROM json_each(readfile('answer.json'), '\$[0].findings') AS f WHERE f.value ->> 'sentence' GLOB '$3'" >behind.sql
     sqlite3 copy.db <behind.sql | wc -l | sed 's/^/   rows: /'
+    # Each command that is printed works.
+    sqlite3 :memory: "SELECT f.value ->> 'command' FROM json_each(readfile('answer.json'), '\$[0].findings') AS f WHERE f.value ->> 'sentence' GLOB '$3'" >commands
+    while read -r command; do
+        $command >answer.txt 2>&1 || { echo "$command:"; cat answer.txt; }
+    done <commands
 }
 mib='* 1048576'
 exited="UPDATE processes SET end_kind = 'exit', end_value = 0, peak_bytes = 20 $mib WHERE process_id = 1;"
@@ -22,9 +27,16 @@ twice="CREATE TEMP TABLE other AS SELECT * FROM site_leaks WHERE process_id = 1 
 show 'two call sites that leak together are one' "$leaking DELETE FROM site_leaks WHERE process_id = 1 AND call_site_id = 5; $twice" '*together*'
 show 'blocks of another time are another leak' "$leaking DELETE FROM site_leaks WHERE process_id = 1 AND call_site_id = 5; $twice UPDATE site_leaks SET leaked_first_ns = 50000000000 WHERE process_id = 1 AND call_site_id = 5;" '*throughout*'
 show 'a running program has live blocks' "$leaking UPDATE processes SET end_kind = 'running', end_value = NULL WHERE process_id = 1" '*Session*'
+show 'a program that was killed may still reach its blocks: said once' "$leaking DELETE FROM site_leaks WHERE process_id = 1 AND call_site_id = 5; $twice UPDATE site_leaks SET leaked_first_ns = 50000000000 WHERE process_id = 1 AND call_site_id = 5; UPDATE processes SET end_kind = 'signal' WHERE process_id = 1" '*live when*'
+show 'stacks that freed no block' "$leaking UPDATE site_leaks SET leaked_blocks = 990 WHERE process_id = 1 AND call_site_id = 2; UPDATE backtrace_totals SET allocated_blocks = 600, leaked_blocks = 600 WHERE process_id = 1 AND backtrace_id = 4" '*Session*'
+small="CREATE TEMP TABLE small AS SELECT * FROM site_leaks WHERE process_id = 1 AND call_site_id = 2 AND rule_id IS NULL;
+  DELETE FROM site_leaks WHERE process_id = 1 AND call_site_id <> 2; UPDATE small SET leaked_blocks = 10, leaked_bytes = 1000, leaked_first_ns = 60000000000, pattern = 'late';
+  UPDATE small SET call_site_id = 5; INSERT INTO site_leaks SELECT * FROM small; UPDATE small SET call_site_id = 3, leaked_bytes = 990; INSERT INTO site_leaks SELECT * FROM small;"
+show 'what the others are, if the largest goes on' "$leaking $small DELETE FROM site_leaks WHERE process_id = 1 AND call_site_id = 3; UPDATE site_totals SET leaked_blocks = leaked_blocks + 1, leaked_bytes = leaked_bytes + 1 WHERE process_id = 1 AND call_site_id = 3" '* more *'
 show 'what exec replaced has leaked nothing' "$leaking UPDATE processes SET end_kind = 'exec' WHERE process_id = 1" '*Session*'
 growing="$exited DELETE FROM site_growth; INSERT INTO site_growth(process_id, call_site_id, snapshots, from_bytes, to_bytes, pattern, since_ns, until_ns, bytes_per_s, grown_bytes_margin) VALUES (1, 3, 64, 1 $mib, 9 $mib, 'steady', 1000000000, 90000000000, 100000, NULL), (1, 1, 64, 0, 1000, 'steady', 0, 1, 1, NULL);"
 show 'growth that is freed at the end' "$growing" '*growing*'
+show 'leaks that belong together and are too small have no finding, so their growth has' "$leaking $small $growing" '*growing*'
 show 'growth of a program that still runs' "$growing UPDATE processes SET end_kind = 'running' WHERE process_id = 1" '*growing*'
 heaps="INSERT INTO heaps VALUES (1, 1, 'brk', 0x10000, 0x14000, 0x10010, 'glibc', 8, NULL);
   INSERT INTO snapshots VALUES (1001, 1, 60000000000, 'peak'), (1002, 1, 100000000000, 'end');
@@ -57,12 +69,30 @@ show 'hostile names' "$exited UPDATE functions SET name = char(27) || '[31mred' 
 #|   mtrace-query leaks-by-stack copy.db --site 5 --process 1 --stacks  leaks-by-stack?process=1&site=5
 #|   rows: 2
 #|== a running program has live blocks
-#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) are live now; they came throughout the run, 102 KiB a second.
+#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) are live now; they came throughout the run, 102 KiB a second. Whether the program can still reach them is not known.
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
+#|   rows: 1
+#|== a program that was killed may still reach its blocks: said once
+#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were live when a signal ended the program; they came throughout the run, 102 KiB a second. Whether the program can still reach them is not known.
+#|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
+#|warning: 1.0 MiB in 2,000 blocks from worker (libwork.so) were live when a signal ended the program; they came throughout the run, 25.6 KiB a second.
+#|   mtrace-query leaks-by-stack copy.db --site 5 --process 1 --stacks  leaks-by-stack?process=1&site=5
+#|   rows: 2
+#|== stacks that freed no block
+#|critical: 8.0 MiB in 990 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second.
+#|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
+#|   rows: 1
+#|== what the others are, if the largest goes on
+#|info: 4.2 KiB more in 8 blocks were never freed, the largest part from worker (libwork.so): 1000 B in 10 blocks, they came in the second half of the run.
+#|   mtrace-query leaks copy.db --process 1  leaks?process=1
 #|   rows: 1
 #|== what exec replaced has leaked nothing
 #|   rows: 0
 #|== growth that is freed at the end
+#|warning: Cache::reserve (cache.c:31) keeps growing: from 1.0 MiB to 9.0 MiB, 97.7 KiB a second; a longer run needs more.
+#|   mtrace-query growth copy.db --site 3 --process 1  growth?process=1&site=3
+#|   rows: 1
+#|== leaks that belong together and are too small have no finding, so their growth has
 #|warning: Cache::reserve (cache.c:31) keeps growing: from 1.0 MiB to 9.0 MiB, 97.7 KiB a second; a longer run needs more.
 #|   mtrace-query growth copy.db --site 3 --process 1  growth?process=1&site=3
 #|   rows: 1
@@ -96,7 +126,7 @@ show 'hostile names' "$exited UPDATE functions SET name = char(27) || '[31mred' 
 #|   rows: 1
 #|== failures and bad frees
 #|warning: 1 allocation failed: the program got no memory.
-#|   mtrace-query failures copy.db --process 1  allocation-failures?process=1
+#|   mtrace-query allocation-failures copy.db --process 1  allocation-failures?process=1
 #|warning: 1 call got an address that is not a live block: a double free, an invalid free, or an allocator that was not recorded.
 #|   mtrace-query errors copy.db --process 1  errors?process=1
 #|   rows: 2

@@ -13,7 +13,8 @@ mtrace-query run.db
 #|            mtrace-query leaks run.db --process 1
 #|  info      700 B in 7 blocks from Session::clone (session.c:88) were live when a signal ended the
 #|            program; they came throughout the run, 8 B a second. Other blocks of the same stacks are
-#|            freed in Session::close (session.c:140).
+#|            freed in Session::close (session.c:140). Whether the program can still reach them is not
+#|            known.
 #|            mtrace-query leaks-by-stack run.db --site 2 --process 1 --stacks
 #|
 #|allocated   14.2 KiB in 111 blocks; 1 realloc, 0 failures
