@@ -82,7 +82,7 @@ void finding_append(struct finding *finding, const char *format, ...) MTRACE_PRI
 void finding_lead(const struct finding_run *run, struct finding *finding, const char *command,
                   const char *page, int64_t site_id);
 
-/* Sets the SQL: "SELECT * FROM view WHERE process_id = 1" and the formatted text; format NULL: none. */
+/* Sets the SQL: "SELECT * FROM view WHERE process_id = 1" and the formatted text, if any. */
 void finding_show_sql(const struct finding_run *run, struct finding *finding, const char *view,
                       const char *format, ...) MTRACE_PRINTF(4, 5);
 

@@ -67,7 +67,8 @@ static int read_leaks(const struct finding_run *run, struct leaks *leaks, struct
         " FROM _leaked_stacks WHERE process_id = ?1 AND rule_id IS NULL GROUP BY call_site_id)"
         " SELECT function, source, line, module, call_site_id, leaked_bytes,"
         " leaked_blocks, leaked_first_ns, leaked_last_ns, pattern, leaked_bytes_margin,"
-        " share_of_site < 1 AND (SELECT free_others FROM stacks AS s WHERE s.call_site_id IS leaks.call_site_id),"
+        " share_of_site < 1 AND (SELECT free_others FROM stacks AS s"
+        " WHERE s.call_site_id IS leaks.call_site_id),"
         " usually_freed_in FROM leaks WHERE process_id = ?1 AND suppressed_by IS NULL LIMIT ?2",
         &stmt, err);
 
