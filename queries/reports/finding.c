@@ -22,6 +22,11 @@ const char *finding_severity_name(enum finding_severity severity)
     return names[severity];
 }
 
+int64_t finding_number(const struct finding_run *run, const char *name)
+{
+    return summary_number(run->numbers, name);
+}
+
 double finding_share_of_peak(const struct finding_run *run, int64_t bytes)
 {
     return run->peak_bytes > 0 ? (double)bytes / (double)run->peak_bytes : 0;
@@ -84,6 +89,8 @@ void finding_show_sql(const struct finding_run *run, struct finding *finding, co
 
     (void)snprintf(finding->sql, sizeof(finding->sql),
                    "SELECT * FROM %s WHERE process_id = %" PRId64, view, run->process_id);
+    if (!format)
+        return;
     used = strlen(finding->sql);
     va_start(arguments, format);
     (void)vsnprintf(finding->sql + used, sizeof(finding->sql) - used, format, arguments);

@@ -29,7 +29,9 @@ enum finding_severity {
 enum {
     FINDINGS_SHOWN = 5,
     FINDINGS_CAPACITY = 20,
-    FINDING_PLACE_BYTES = 256
+    FINDING_PLACE_BYTES = 256,
+    FINDING_KIB = 1024,
+    FINDING_MIB = 1024 * FINDING_KIB
 };
 
 struct finding {
@@ -61,6 +63,9 @@ struct finding_run {
 
 const char *finding_severity_name(enum finding_severity severity);
 
+/* A value of the view summary; 0 if it is unknown. */
+int64_t finding_number(const struct finding_run *run, const char *name);
+
 double finding_share_of_peak(const struct finding_run *run, int64_t bytes);
 
 /* The program ended by exit: nothing can be done about its heap any more. */
@@ -77,7 +82,7 @@ void finding_append(struct finding *finding, const char *format, ...) MTRACE_PRI
 void finding_lead(const struct finding_run *run, struct finding *finding, const char *command,
                   const char *page, int64_t site_id);
 
-/* Sets the SQL: "SELECT * FROM view WHERE process_id = 1" and the formatted text. */
+/* Sets the SQL: "SELECT * FROM view WHERE process_id = 1" and the formatted text, if any. */
 void finding_show_sql(const struct finding_run *run, struct finding *finding, const char *view,
                       const char *format, ...) MTRACE_PRINTF(4, 5);
 

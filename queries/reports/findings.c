@@ -6,6 +6,7 @@
 #include "lib/base/units.h"
 #include "queries/core/query.h"
 #include "queries/reports/leak_findings.h"
+#include "queries/reports/resident_findings.h"
 #include "queries/reports/summary_numbers.h"
 
 #include <inttypes.h>
@@ -13,18 +14,12 @@
 #include <string.h>
 
 enum {
-    MIB = 1024 * 1024,
     INDENT = 12
 };
 
 /* Assumed cost of one pair of malloc and free, and speed of a copy. */
 static const double pair_ns = 50;
 static const double copied_bytes_per_ns = 5;
-
-static int64_t number(const struct finding_run *run, const char *name)
-{
-    return summary_number(run->numbers, name);
-}
 
 static double share_of_run(const struct finding_run *run, double time_ns)
 {
@@ -35,16 +30,18 @@ static double share_of_run(const struct finding_run *run, double time_ns)
 
 struct heap {
     char at[8]; /* "peak" or "end" */
+    bool is_of_glibc;
     int64_t extent, live, slack, overhead, holes, free_pages, top;
 };
 
 static const char heaps_sql[] =
     "SELECT n.reason, sum(h.extent_bytes), sum(h.live_bytes), sum(h.slack_bytes),"
-    " sum(h.overhead_bytes), sum(h.hole_bytes), sum(h.free_page_bytes), sum(h.top_bytes)"
+    " sum(h.overhead_bytes), sum(h.hole_bytes), sum(h.free_page_bytes), sum(h.top_bytes),"
+    " e.allocator IS 'glibc' AS is_of_glibc"
     " FROM snapshots AS n JOIN heap_states AS h ON h.snapshot_id = n.snapshot_id"
     " JOIN heaps AS e ON e.heap_id = h.heap_id WHERE n.process_id = ?1"
-    " AND n.reason IN ('peak', 'end') AND e.allocator = 'glibc' AND h.top_bytes IS NOT NULL"
-    " GROUP BY n.reason";
+    " AND n.reason IN ('peak', 'end') AND h.top_bytes IS NOT NULL"
+    " GROUP BY n.reason, is_of_glibc";
 
 /* The call site that pins most pages at that time. */
 static int append_who_pins(const struct finding_run *run, const struct heap *heap,
@@ -85,13 +82,16 @@ static int find_fragmentation(const struct finding_run *run, const struct heap *
     char page[32];
     char text[3][UNITS_TEXT_BYTES];
     struct finding *finding =
-        finding_add(run, unused > 4 * MIB && !is_over ? FINDING_WARNING : FINDING_INFO,
+        finding_add(run, unused > 4 * FINDING_MIB && !is_over ? FINDING_WARNING : FINDING_INFO,
                     finding_share_of_peak(run, unused), unused, -1);
 
     finding_append(
         finding, "Fragmentation: at the %s %s of the heap's %s were free between live blocks.",
         heap->at, units_format_bytes(unused, text[0]), units_format_bytes(heap->extent, text[1]));
-    if (heap->free_pages > heap->holes)
+    if (!heap->is_of_glibc)
+        finding_append(finding, " To give free pages back, %s.",
+                       summary_text(run->numbers, "release_advice"));
+    else if (heap->free_pages > heap->holes)
         finding_append(finding, " malloc_trim(0) returns %s of it, which are whole pages.",
                        units_format_bytes(heap->free_pages, text[2]));
     (void)snprintf(page, sizeof(page), "pinning?alive_at=%s", heap->at);
@@ -129,17 +129,25 @@ static void find_small_blocks(const struct finding_run *run, const struct heap *
         units_format_bytes(lost, text),
         units_format_share((double)lost / (double)heap->live, share));
     finding_lead(run, finding, "size-histogram", NULL, 0);
-    finding_show_sql(run, finding, "size_histogram", "%s", "");
+    finding_show_sql(run, finding, "size_histogram", NULL);
 }
 
-/* A heap that the program has emptied before it exits is not worth a finding. */
-static bool is_in_use(const struct finding_run *run, const struct heap *heap)
+/* Unused memory worth a finding. A heap that the program has emptied before it exits is not.
+ * Free pages of another allocator than glibc's may not be resident: is_kept says that much was. */
+static bool is_fragmented(const struct finding_run *run, const struct heap *heap, bool is_kept)
 {
-    return heap->live >= heap->extent / 10
-           || (strcmp(heap->at, "end") == 0 && !finding_has_exited(run));
+    int64_t unused = heap->holes + heap->free_pages;
+    bool is_last = strcmp(heap->at, "end") == 0 && !finding_has_exited(run);
+
+    if (heap->extent < FINDING_MIB)
+        return false;
+    if (!heap->is_of_glibc)
+        return is_last && unused >= heap->extent / 2
+               && (is_kept || !summary_is_known(run->numbers, "rss_heaps_bytes"));
+    return unused >= heap->extent / 4 && (is_last || heap->live >= heap->extent / 10);
 }
 
-static int find_heaps(const struct finding_run *run, struct error *err)
+static int find_heaps(const struct finding_run *run, bool is_kept, struct error *err)
 {
     struct heap worst = {.at = ""};
     struct sqlite3_stmt *stmt = NULL;
@@ -156,18 +164,22 @@ static int find_heaps(const struct finding_run *run, struct error *err)
             .holes = sqlite3_column_int64(stmt, 5),
             .free_pages = sqlite3_column_int64(stmt, 6),
             .top = sqlite3_column_int64(stmt, 7),
+            .is_of_glibc = sqlite3_column_int(stmt, 8) != 0,
         };
         int64_t lost = heap.slack + heap.overhead;
         int64_t unused = heap.holes + heap.free_pages;
 
         (void)snprintf(heap.at, sizeof(heap.at), "%s", rundb_text(stmt, 0));
-        if (heap.extent >= MIB && unused >= heap.extent / 4 && is_in_use(run, &heap)
-            && unused > worst.holes + worst.free_pages)
+        if (is_fragmented(run, &heap, is_kept) && unused > worst.holes + worst.free_pages)
             worst = heap;
-        if (strcmp(heap.at, "end") == 0 && !finding_has_exited(run) && heap.top >= 4 * MIB
-            && heap.top >= heap.extent / 2 && heap.live >= heap.extent / 10)
+        if (!heap.is_of_glibc)
+            continue;
+        if (!is_kept && strcmp(heap.at, "end") == 0 && !finding_has_exited(run)
+            && heap.top >= 4 * FINDING_MIB && heap.top >= heap.extent / 2
+            && heap.live >= heap.extent / 10)
             find_untrimmed(run, &heap);
-        if (strcmp(heap.at, "peak") == 0 && lost >= MIB && lost >= heap.live / 4 && heap.live > 0)
+        if (strcmp(heap.at, "peak") == 0 && lost >= FINDING_MIB && lost >= heap.live / 4
+            && heap.live > 0)
             find_small_blocks(run, &heap);
     }
     sqlite3_finalize(stmt);
@@ -176,44 +188,23 @@ static int find_heaps(const struct finding_run *run, struct error *err)
     return rc < 0 ? rc : 0;
 }
 
-/* Of another allocator than glibc's: which of its free pages are resident is unknown, only how much
- * of it is. */
-static void find_unreturned(const struct finding_run *run)
-{
-    const char *allocator = summary_text(run->numbers, "allocator");
-    int64_t resident = number(run, "rss_heaps_bytes");
-    int64_t unused = resident - number(run, "heap_at_peak_live_bytes");
-    char text[3][UNITS_TEXT_BYTES];
-    struct finding *finding;
-
-    if (!*allocator || strcmp(allocator, "glibc") == 0 || unused < MIB || unused < resident / 4)
-        return;
-    finding = finding_add(run, FINDING_INFO, finding_share_of_peak(run, unused), unused, -1);
-    finding_append(
-        finding,
-        "%s kept %s of %s resident at %s beside the program's live blocks. To give free "
-        "pages back, %s; or %s.",
-        allocator, units_format_bytes(unused, text[0]), units_format_bytes(resident, text[1]),
-        units_format_duration(number(run, "rss_parts_ns"), text[2]),
-        summary_text(run->numbers, "release_advice"), summary_text(run->numbers, "decay_advice"));
-    finding_lead(run, finding, "pinning", "pinning?alive_at=peak", 0);
-    finding_show_sql(run, finding, "pinning", " AND at = 'peak'");
-}
-
 /* ---- time ---- */
 
 static int find_temporary(const struct finding_run *run, struct error *err)
 {
     double share = summary_share(run->numbers, "temporary_share");
-    int64_t blocks = number(run, "temporary_blocks");
+    int64_t blocks = finding_number(run, "temporary_blocks");
+    int64_t allocated = finding_number(run, "allocated_bytes");
+    double share_of_bytes =
+        allocated > 0 ? (double)finding_number(run, "temporary_bytes") / (double)allocated : 0;
     double cost = share_of_run(run, (double)blocks * pair_ns);
     struct sqlite3_stmt *stmt = NULL;
     struct finding *finding;
     char place[FINDING_PLACE_BYTES];
-    char text[2][UNITS_TEXT_BYTES];
+    char text[3][UNITS_TEXT_BYTES];
     int rc;
 
-    if (share <= 0.25 || blocks < 1000)
+    if (blocks < 1000 || share < 0.1 || (share <= 0.25 && share_of_bytes < 0.25))
         return 0;
     rc = finding_first_row(run,
                            "SELECT function, source, line, module, call_site_id, temporary_blocks"
@@ -224,19 +215,19 @@ static int find_temporary(const struct finding_run *run, struct error *err)
     finding_format_place(stmt, 0, place);
     finding = finding_add(run, cost > 0.02 ? FINDING_WARNING : FINDING_INFO, cost, -1, blocks);
     finding_append(finding,
-                   "%s of all allocations are temporary: freed before their thread makes another. "
-                   "%s allocates most of them, %s: reuse a buffer there.",
-                   units_format_share(share, text[0]), place,
-                   units_format_counted(sqlite3_column_int64(stmt, 5), "block", text[1]));
+                   "%s of all allocations, with %s of the bytes, are temporary: freed before their "
+                   "thread makes another. %s allocates most of them, %s: reuse a buffer there.",
+                   units_format_share(share, text[0]), units_format_share(share_of_bytes, text[2]),
+                   place, units_format_counted(sqlite3_column_int64(stmt, 5), "block", text[1]));
     finding_lead(run, finding, "temporary", NULL, 0);
-    finding_show_sql(run, finding, "temporary", "%s", "");
+    finding_show_sql(run, finding, "temporary", NULL);
     sqlite3_finalize(stmt);
     return 0;
 }
 
 static int find_copying(const struct finding_run *run, struct error *err)
 {
-    int64_t copied = number(run, "realloc_copied_bytes");
+    int64_t copied = finding_number(run, "realloc_copied_bytes");
     double cost = share_of_run(run, (double)copied / copied_bytes_per_ns);
     struct sqlite3_stmt *stmt = NULL;
     struct finding *finding;
@@ -244,7 +235,7 @@ static int find_copying(const struct finding_run *run, struct error *err)
     char text[3][UNITS_TEXT_BYTES];
     int rc;
 
-    if (copied < MIB || copied < number(run, "allocated_bytes") / 10)
+    if (copied < FINDING_MIB || copied < finding_number(run, "allocated_bytes") / 10)
         return 0;
     rc = finding_first_row(run,
                            "SELECT function, source, line, module, copied_bytes, longest_chain"
@@ -262,7 +253,7 @@ static int find_copying(const struct finding_run *run, struct error *err)
         units_format_bytes(sqlite3_column_int64(stmt, 4), text[1]), place,
         units_format_count(sqlite3_column_int64(stmt, 5), text[2]));
     finding_lead(run, finding, "reallocs", NULL, 0);
-    finding_show_sql(run, finding, "reallocs", "%s", "");
+    finding_show_sql(run, finding, "reallocs", NULL);
     sqlite3_finalize(stmt);
     return 0;
 }
@@ -287,12 +278,12 @@ static int find_peak(const struct finding_run *run, struct error *err)
     finding = finding_add(run, FINDING_INFO, sqlite3_column_double(stmt, 7),
                           sqlite3_column_int64(stmt, 5), sqlite3_column_int64(stmt, 6));
     finding_append(finding, "At the peak, at %s, %s held %s of %s in %s.",
-                   units_format_duration(number(run, "peak_ns"), text[0]), place,
+                   units_format_duration(finding_number(run, "peak_ns"), text[0]), place,
                    units_format_share(sqlite3_column_double(stmt, 7), text[1]),
                    units_format_bytes(run->peak_bytes, text[2]),
                    units_format_counted(sqlite3_column_int64(stmt, 6), "block", text[3]));
     finding_lead(run, finding, "peak", NULL, 0);
-    finding_show_sql(run, finding, "peak", "%s", "");
+    finding_show_sql(run, finding, "peak", NULL);
     sqlite3_finalize(stmt);
     return 0;
 }
@@ -319,32 +310,63 @@ static int find_bad_frees(const struct finding_run *run, struct error *err)
         "allocator that was not recorded.",
         units_format_counted(n, "call", text));
     finding_lead(run, finding, "errors", NULL, 0);
-    finding_show_sql(run, finding, "errors", "%s", "");
+    finding_show_sql(run, finding, "errors", NULL);
     return 0;
 }
 
-static void find_trust(const struct finding_run *run)
+/* The share of allocations whose stacks contain steps by frame pointers. */
+static int read_guessed(const struct finding_run *run, double *ret_share, struct error *err)
 {
-    int64_t failures = number(run, "failures");
+    struct sqlite3_stmt *stmt = NULL;
+    int rc = finding_first_row(run,
+                               "SELECT total(share) FROM unwind_quality WHERE process_id = ?1 AND"
+                               " status = 'guessed'",
+                               &stmt, err);
+
+    *ret_share = 0;
+    if (rc != 1)
+        return rc;
+    *ret_share = sqlite3_column_double(stmt, 0);
+    sqlite3_finalize(stmt);
+    return 0;
+}
+
+static int find_trust(const struct finding_run *run, struct error *err)
+{
+    int64_t failures = finding_number(run, "failures");
     double complete = summary_share(run->numbers, "complete_share");
+    double guessed;
     char text[UNITS_TEXT_BYTES];
     struct finding *finding;
+    int rc;
 
     if (failures > 0) {
         finding = finding_add(run, FINDING_WARNING, 1, -1, failures);
         finding_append(finding, "%s failed: the program got no memory.",
                        units_format_counted(failures, "allocation", text));
-        finding_lead(run, finding, "failures", "allocation-failures", 0);
-        finding_show_sql(run, finding, "allocation_failures", "%s", "");
+        finding_lead(run, finding, "allocation-failures", NULL, 0);
+        finding_show_sql(run, finding, "allocation_failures", NULL);
     }
-    if (summary_is_known(run->numbers, "complete_share") && complete < 0.9) {
+    if (!summary_is_known(run->numbers, "complete_share") || complete >= 0.9)
+        return 0;
+    rc = read_guessed(run, &guessed, err);
+    if (rc != 0)
+        return rc;
+    if (guessed > (1 - complete) / 2) {
+        finding = finding_add(run, FINDING_INFO, 0, -1, -1);
+        finding_append(finding,
+                       "%s of the allocations have stacks through code without unwind information "
+                       "(as of a JIT), which were followed by frame pointers.",
+                       units_format_share(guessed, text));
+    } else {
         finding = finding_add(run, complete < 0.5 ? FINDING_WARNING : FINDING_INFO, 0, -1, -1);
         finding_append(finding,
                        "Only %s of the allocations have a complete stack: call trees miss callers.",
                        units_format_share(complete, text));
-        finding_lead(run, finding, "unwind-quality", NULL, 0);
-        finding_show_sql(run, finding, "unwind_quality", "%s", "");
     }
+    finding_lead(run, finding, "unwind-quality", NULL, 0);
+    finding_show_sql(run, finding, "unwind_quality", NULL);
+    return 0;
 }
 
 static int compare(const void *a, const void *b)
@@ -371,13 +393,17 @@ int findings_collect(const struct query *query, int64_t process_id,
         .peak_bytes = summary_number(numbers, "peak_bytes"),
         .duration_ns = (double)summary_number(numbers, "duration_ns"),
     };
+    bool is_kept = false;
     int rc;
 
     findings->n = 0;
     rc = leak_findings_add(&run, err);
     if (rc == 0)
-        rc = find_heaps(&run, err);
-    find_unreturned(&run);
+        rc = resident_findings_add_kept(&run, &is_kept, err);
+    if (rc == 0)
+        rc = find_heaps(&run, is_kept, err);
+    if (rc == 0)
+        rc = resident_findings_add_mappings(&run, err);
     if (rc == 0)
         rc = find_temporary(&run, err);
     if (rc == 0)
@@ -386,7 +412,8 @@ int findings_collect(const struct query *query, int64_t process_id,
         rc = find_peak(&run, err);
     if (rc == 0)
         rc = find_bad_frees(&run, err);
-    find_trust(&run);
+    if (rc == 0)
+        rc = find_trust(&run, err);
     qsort(findings->list, findings->n, sizeof(findings->list[0]), compare);
     if (findings->n > FINDINGS_SHOWN)
         findings->n = FINDINGS_SHOWN;

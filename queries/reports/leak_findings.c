@@ -16,22 +16,16 @@ enum {
     MAX_LEAKS = 64, /* call sites that are examined */
     MAX_TOGETHER = 16,
     MAX_MULTIPLE = 8,
-    MAX_OWN_LEAKS = 3, /* findings about one leak; the others share one */
-    KIB = 1024,
-    MIB = 1024 * KIB
+    MAX_OWN_LEAKS = 3 /* findings about one leak; the others share one */
 };
-
-static int64_t number(const struct finding_run *run, const char *name)
-{
-    return summary_number(run->numbers, name);
-}
 
 /* Of memory that rises as long as the program works. */
 static enum finding_severity severity_of_growth(const struct finding_run *run, int64_t bytes)
 {
-    if (bytes >= MIB && bytes > run->peak_bytes / 20)
+    if (bytes >= FINDING_MIB && bytes > run->peak_bytes / 20)
         return FINDING_CRITICAL;
-    return bytes >= 64 * KIB && bytes > run->peak_bytes / 100 ? FINDING_WARNING : FINDING_INFO;
+    return bytes >= 64 * FINDING_KIB && bytes > run->peak_bytes / 100 ? FINDING_WARNING
+                                                                      : FINDING_INFO;
 }
 
 struct leak {
@@ -67,9 +61,15 @@ static int read_leaks(const struct finding_run *run, struct leaks *leaks, struct
     struct sqlite3_stmt *stmt = NULL;
     int rc = finding_prepare(
         run,
-        "SELECT function, source, line, module, call_site_id, leaked_bytes,"
+        /* Of most leaked blocks, the same stack has freed others. */
+        "WITH stacks AS MATERIALIZED (SELECT call_site_id, 2 * total(leaked_blocks) FILTER"
+        " (WHERE leaked_blocks < allocated_blocks) >= total(leaked_blocks) AS free_others"
+        " FROM _leaked_stacks WHERE process_id = ?1 AND rule_id IS NULL GROUP BY call_site_id)"
+        " SELECT function, source, line, module, call_site_id, leaked_bytes,"
         " leaked_blocks, leaked_first_ns, leaked_last_ns, pattern, leaked_bytes_margin,"
-        " share_of_site, usually_freed_in FROM leaks WHERE process_id = ?1 AND suppressed_by IS NULL LIMIT ?2",
+        " share_of_site < 1 AND (SELECT free_others FROM stacks AS s"
+        " WHERE s.call_site_id IS leaks.call_site_id),"
+        " usually_freed_in FROM leaks WHERE process_id = ?1 AND suppressed_by IS NULL LIMIT ?2",
         &stmt, err);
 
     if (rc != 0)
@@ -88,7 +88,7 @@ static int read_leaks(const struct finding_run *run, struct leaks *leaks, struct
         leak->margin =
             sqlite3_column_type(stmt, 10) == SQLITE_NULL ? -1 : sqlite3_column_double(stmt, 10);
         /* The label of a place without a line is only a file: no help. */
-        if (sqlite3_column_double(stmt, 11) < 1 && strchr(rundb_text(stmt, 12), ' '))
+        if (sqlite3_column_int(stmt, 11) && strchr(rundb_text(stmt, 12), ' '))
             finding_format_label(rundb_text(stmt, 12), leak->freed_in);
     }
     sqlite3_finalize(stmt);
@@ -183,7 +183,15 @@ static const char *format_rate(const struct leak_group *group, char ret_text[64]
     return ret_text;
 }
 
-static void find_leak(const struct finding_run *run, const struct leak_group *group)
+/* Once, in the first finding about leaks. Only a program that exited has ended its work. */
+static void append_reach(const struct finding_run *run, struct finding *finding)
+{
+    if (!finding_has_exited(run))
+        finding_append(finding, " Whether the program can still reach them is not known.");
+}
+
+static void find_leak(const struct finding_run *run, const struct leaks *leaks,
+                      const struct leak_group *group)
 {
     const struct leak *first = group->sites[0];
     bool is_late = strcmp(first->pattern, "late") == 0;
@@ -208,6 +216,8 @@ static void find_leak(const struct finding_run *run, const struct leak_group *gr
     if (*first->freed_in)
         finding_append(finding, " Other blocks of the same stacks are freed in %s.",
                        first->freed_in);
+    if (leaks->reported_bytes == 0)
+        append_reach(run, finding);
     finding_lead(run, finding, "leaks-by-stack", NULL, first->site_id);
     (void)strncat(finding->options, " --stacks",
                   sizeof(finding->options) - strlen(finding->options) - 1);
@@ -227,6 +237,8 @@ static const char *how_it_came(const struct leak *leak)
     static const struct {
         const char *pattern, *words;
     } list[] = {
+        {"steady", "they came throughout the run"},
+        {"late", "they came in the second half of the run"},
         {"burst", "most of them came at one time"},
         {"plateau", "they stopped growing during the run"},
         {"saw tooth", "new ones replaced old ones"},
@@ -242,10 +254,10 @@ static const char *how_it_came(const struct leak *leak)
 /* All leaks without a finding of their own. */
 static void find_other_leaks(const struct finding_run *run, const struct leaks *leaks)
 {
-    int64_t bytes =
-        number(run, "leaked_bytes") - number(run, "suppressed_bytes") - leaks->reported_bytes;
-    int64_t blocks =
-        number(run, "leaked_blocks") - number(run, "suppressed_blocks") - leaks->reported_blocks;
+    int64_t bytes = finding_number(run, "leaked_bytes") - finding_number(run, "suppressed_bytes")
+                    - leaks->reported_bytes;
+    int64_t blocks = finding_number(run, "leaked_blocks") - finding_number(run, "suppressed_blocks")
+                     - leaks->reported_blocks;
     const struct leak *largest = NULL;
     char text[4][UNITS_TEXT_BYTES];
     struct finding *finding;
@@ -269,13 +281,15 @@ static void find_other_leaks(const struct finding_run *run, const struct leaks *
                        units_format_bytes(largest->bytes, text[2]),
                        units_format_counted(largest->blocks, "block", text[3]),
                        how_it_came(largest));
+    if (leaks->reported_bytes == 0)
+        append_reach(run, finding);
     finding_lead(run, finding, "leaks", NULL, 0);
     finding_show_sql(run, finding, "leaks", " AND suppressed_by IS NULL");
 }
 
 static int find_leaks(const struct finding_run *run, struct leaks *leaks, struct error *err)
 {
-    int64_t leaked = number(run, "leaked_bytes") - number(run, "suppressed_bytes");
+    int64_t leaked = finding_number(run, "leaked_bytes") - finding_number(run, "suppressed_bytes");
     size_t n_own = 0;
     int rc = leaked > 0 ? read_leaks(run, leaks, err) : 0;
 
@@ -286,10 +300,11 @@ static int find_leaks(const struct finding_run *run, struct leaks *leaks, struct
             continue;
         group = group_of(run, leaks, i);
         if (n_own > 0 && group.bytes < leaked / 50) { /* not worth a line beside the others */
-            leaks->is_reported[i] = false;
+            for (size_t k = 0; k < group.n; k++)
+                leaks->is_reported[group.sites[k] - leaks->list] = false;
             break;
         }
-        find_leak(run, &group);
+        find_leak(run, leaks, &group);
         leaks->reported_bytes += group.bytes;
         leaks->reported_blocks += group.blocks;
         n_own++;
@@ -346,7 +361,7 @@ static int find_growth(const struct finding_run *run, const struct leaks *leaks,
     if (rc != 0)
         return rc;
     while ((rc = rundb_step(&run->query->database, stmt, err)) == 1 && n < 2) {
-        if (sqlite3_column_int64(stmt, 5) < 64 * KIB
+        if (sqlite3_column_int64(stmt, 5) < 64 * FINDING_KIB
             || sqlite3_column_int64(stmt, 5) < run->peak_bytes / 20)
             break;
         if (is_reported(leaks, sqlite3_column_int64(stmt, 4)))

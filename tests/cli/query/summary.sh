@@ -4,8 +4,6 @@ mtrace-query run.db
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
 #|
 #|What to look at
-#|  warning   Only 15 % of the allocations have a complete stack: call trees miss callers.
-#|            mtrace-query unwind-quality run.db --process 1
 #|  info      At the peak, at 1m00s, worker (libwork.so) held 54 % of 9.8 KiB in 29 blocks.
 #|            mtrace-query peak run.db --process 1
 #|  info      4.0 KiB more in 6 blocks were live when a signal ended the program, the largest part
@@ -13,8 +11,12 @@ mtrace-query run.db
 #|            mtrace-query leaks run.db --process 1
 #|  info      700 B in 7 blocks from Session::clone (session.c:88) were live when a signal ended the
 #|            program; they came throughout the run, 8 B a second. Other blocks of the same stacks are
-#|            freed in Session::close (session.c:140).
+#|            freed in Session::close (session.c:140). Whether the program can still reach them is not
+#|            known.
 #|            mtrace-query leaks-by-stack run.db --site 2 --process 1 --stacks
+#|  info      82 % of the allocations have stacks through code without unwind information (as of a
+#|            JIT), which were followed by frame pointers.
+#|            mtrace-query unwind-quality run.db --process 1
 #|
 #|allocated   14.2 KiB in 111 blocks; 1 realloc, 0 failures
 #|freed       9.3 KiB in 97 blocks; 0 blocks from before it was recorded
