@@ -295,6 +295,17 @@ else:
 
 
 def unanswered(tools, _):
+    with subprocess.Popen([sys.executable, "-c", FAKE], stdout=subprocess.PIPE) as silent:  # the answer is about the recorder that is asked
+        silent.stdout.readline()
+        silent.send_signal(signal.SIGSTOP)
+        harness.wait_until("it is stopped", lambda: harness.state_of(silent.pid) == "T")
+        try:
+            ask_unanswered(tools)
+        finally:
+            silent.kill()
+
+
+def ask_unanswered(tools):
     for answer, status, wanted in (([], 1, "ended before it answered"), (["3asked; later"], 3, "asked; later")):
         with subprocess.Popen([sys.executable, "-c", FAKE, *answer], stdout=subprocess.PIPE) as fake:
             fake.stdout.readline()
