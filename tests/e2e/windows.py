@@ -682,7 +682,8 @@ def apart(tools, place):
         raise Failure("without a filter there is a pattern")
     for window in ("1", "2"):
         expect(f"window {window}", [row["pattern"] for row in ask(tools, place / "run.db", "leaks", *big, "--window", window)], ["steady"])
-        expect(f"growth in window {window}", [row["pattern"] for row in ask(tools, place / "run.db", "growth", *big, "--window", window)], ["steady"])
+        grown = [row["pattern"] for row in ask(tools, place / "run.db", "growth", *big, "--window", window) if row["grown_bytes"] > 1 << 20]
+        expect(f"growth in window {window}", grown, ["steady"])  # Python's own lists grow by little
     said = ask(tools, place / "run.db", "leaks", *big, "--window", "1", format="table")
     if not re.search(r"steady [0-9.]+ [KMG]iB/min", said):
         raise Failure(f"no rate of what goes on for all of a window: {said}")
