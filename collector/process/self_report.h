@@ -13,7 +13,7 @@
  *   IQ-2 The log is accessed only with signals blocked, and after each wait only if it still belongs
  *        to this process: the child of a handler that forked gets ECANCELED.
  *   IQ-3 A thread has one request at a time. A descriptor that it left by longjmp is closed by its
- *        next request.
+ *        next request, and stays open if the thread makes none.
  *   IQ-4 A recorder whose heartbeat stands still for 10 s is considered stopped.
  *
  * Threads: any. In a signal handler that interrupted a request of the same thread: EDEADLK. On

@@ -64,6 +64,24 @@ static bool is_filtered(const struct tracee *tracee)
            || thread_status_is_filtered(&status);
 }
 
+/* The collector would make system calls in that thread, too. */
+static int check_filters(pid_t pid, struct error *err)
+{
+    struct thread_status status;
+    pid_t *tids;
+    ssize_t n = list_threads(pid, &tids);
+    int code = 0;
+
+    for (ssize_t i = 0; i < n && code == 0; i++)
+        if (thread_status_read(pid, tids[i], &status) && thread_status_is_filtered(&status))
+            code = error_set(err, ERROR_IO,
+                             "process %d has a thread with a seccomp filter, which may kill it for "
+                             "a system call of mtrace: start it under mtrace-record",
+                             (int)pid);
+    free(tids);
+    return code;
+}
+
 static bool is_ready(struct tracee *tracee, struct safe_point *place, const char **ret_why)
 {
     *ret_why = "a thread behind a seccomp filter";
@@ -297,7 +315,8 @@ static int look_and_call_once(const struct attaching_call *call,
     if (code == 0 && tracee.memory < 0)
         code = target_report_denial(call->pid, "traced", err);
     if (code == 0) {
-        code = search(&tracee, call, ret_answer, err);
+        code = call->begins ? check_filters(call->pid, err) : 0;
+        code = code ? code : search(&tracee, call, ret_answer, err);
         target_done(&target);
     }
     *ret_is_replaced = code && tracee.memory >= 0 && target_is_replaced(&target);

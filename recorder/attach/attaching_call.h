@@ -24,6 +24,7 @@ struct attaching_call {
     const char *library;  /* path */
     const char *function; /* NULL: only look for code of a killed recorder */
     const char *argument;
+    bool begins;                 /* to record: refused if a thread is behind a seccomp filter */
     uint64_t time_limit_ns;      /* of the search for a thread at a safe point */
     struct attaching_pace *pace; /* NULL: a single search */
 };

@@ -95,6 +95,13 @@ static const char *const harmless[] = {
     "bsearch",
 };
 
+/* Functions of stdio that hold no lock but their stream's while they wait in read. */
+static const char *const readers[] = {
+    "getchar", "getc",           "fgetc",    "fgets",         "fgets_unlocked",
+    "fread",   "fread_unlocked", "getdelim", "uflow",         "scanf",
+    "fscanf",  "vscanf",         "vfscanf",  "default_uflow", "getc_unlocked",
+};
+
 /* Functions of a module that contains an allocator, or is one. */
 static const char *const allocators[] = {
     "malloc",        "free",     "calloc", "realloc", "posix_memalign",
@@ -240,6 +247,7 @@ struct walk {
     bool is_in_libc;
     bool has_own; /* a frame outside libc */
     bool waits;   /* for an external event */
+    bool reads;   /* the innermost function is read */
 };
 
 /* libc has several names for most functions. */
@@ -262,6 +270,18 @@ static enum entry entry_by(const char *any_name)
             return entry;
     }
     return ENTRY_UNKNOWN;
+}
+
+static bool is_reader(const char *any_name)
+{
+    const char *name = plain(any_name);
+
+    name += strncmp(name, "IO_", 3) == 0 ? 3 : 0;
+    name += strncmp(name, "isoc99_", 7) == 0 ? 7 : 0;
+    for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++)
+        if (strcmp(name, readers[i]) == 0)
+            return true;
+    return false;
 }
 
 /* If the program and its allocator are one module, a thread is outside the allocator only if it
@@ -293,6 +313,8 @@ static void leave_libc(struct walk *walk)
 {
     enum entry entry = walk->is_in_libc ? entry_by(walk->entered) : ENTRY_HARMLESS;
 
+    if (entry == ENTRY_UNKNOWN && walk->reads && !walk->has_own && is_reader(walk->entered))
+        entry = ENTRY_HARMLESS;
     if (entry == ENTRY_UNKNOWN || (entry == ENTRY_CALLS_BACK && !walk->has_own))
         walk->why = *walk->entered ? walk->entered : "libc";
     walk->waits = walk->waits || (entry == ENTRY_WAITS && !walk->has_own);
@@ -316,6 +338,7 @@ static int see_frame(Dwfl_Frame *frame, void *context)
         const char *name = target_libc_function(target, pc);
         walk->is_in_libc = true;
         walk->entered = name ? name : "";
+        walk->reads |= walk->n_frames == 1 && strcmp(plain(walk->entered), "read") == 0;
         return DWARF_CB_OK;
     }
     leave_libc(walk);

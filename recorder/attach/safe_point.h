@@ -4,8 +4,8 @@
  *
  * libdw walks its stack. The thread must not be in ld.so, in an allocator, or in the library, which
  * may hold ld.so's lock. If it is in libc, it must have entered by a function that holds no libc
- * lock while it waits or while it calls foreign code. A stack that cannot be walked is not safe.
- * Other threads run on, so they release their locks.
+ * lock, or only that of its stream, while it waits or while it calls foreign code. A stack that
+ * cannot be walked is not safe. Other threads run on, so they release their locks.
  *
  * Threads: the tracing thread.
  */

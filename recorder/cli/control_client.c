@@ -257,7 +257,7 @@ static int explain(const struct search *search, struct error *err)
 
     if (!is_there)
         return error_set(err, ERROR_NOT_FOUND, "there is no process %d", (int)pid);
-    if (search->silent)
+    if (search->silent && search->ended != pid) /* else the command named the recorder that ended */
         return error_set(err, ERROR_IO,
                          "mtrace-record %d does not answer; no other recorder has process %d",
                          (int)search->silent, (int)pid);

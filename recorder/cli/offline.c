@@ -412,6 +412,8 @@ static void take_outcome(const struct packing *packing, const struct source *sou
     ret_outcome->is_bounded = ring_flag(source);
     ret_outcome->exit_summary.is_beginning_given = source->is_rotated;
     ret_outcome->exit_summary.is_eliding = packing->elide != NULL;
+    /* Frames are copied unread. */
+    totals->has_allocations = packing->has_allocations || source->has_frames;
     totals->n_events = packing->n_events;
     totals->file_bytes = (uint64_t)packing->packed->end_offset;
     totals->n_elided = elide_count(packing->elide);

@@ -183,6 +183,7 @@ int attachment_begin(struct attachment *attachment, const char *settings, struct
                                                   .library = attachment->library,
                                                   .function = "mtrace_attach",
                                                   .argument = argument,
+                                                  .begins = true,
                                                   .time_limit_ns = search_ns},
                          &answer, err);
     busy = *err;

@@ -867,7 +867,7 @@ def search_in_vain(folder):
     process.stdin.flush()
     time.sleep(0.5)
     recorder.send_signal(signal.SIGINT)
-    if "still trying" not in (said := recorder.stderr.readline()):
+    if "still recording, and trying to detach" not in (said := recorder.stderr.readline()):
         raise Failure(f"of a program that is never at a safe place it is said: {said}")
     before = processor_seconds(recorder.pid)
     time.sleep(3)
@@ -880,7 +880,7 @@ def test_patient(folder):
     recorder = attach_at_rest(program, folder / "run.dat")
     recorder.send_signal(signal.SIGINT)
     said = recorder.stderr.readline()
-    if "in the allocator; still trying" not in said:
+    if "in the allocator; still recording, and trying to detach" not in said:
         raise Failure(f"said meanwhile: {said}")
     if recorder.wait(60) != 0:
         raise Failure(f"mtrace-record ended with {recorder.returncode}: {recorder.stderr.read()}")
@@ -1156,7 +1156,7 @@ def test_exec(folder):
             process.stdin.close()
             process.wait(30)
         said = recorder.communicate(timeout=60)[1]
-        if recorder.returncode != 0 or "not recorded" in said or "recorded only" in said or ("and records no more" in said) != (part == "left"):
+        if recorder.returncode != 0 or "not recorded" in said or "recorded only" in said or ("records nothing more" in said) != (part == "left"):
             raise Failure(f"{part}: mtrace-record ended with {recorder.returncode}: {said}")
         if part == "left":
             say(process, "alloc 7770 40")

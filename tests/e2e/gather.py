@@ -344,7 +344,7 @@ def recorder_killed(place, _rounds):
             if n < 1000 or "the log is incomplete" not in told.stderr:
                 raise Failure(f"{n} allocations, and the import says {told.stderr!r}")
         told = subprocess.run([TOOLS.query, "summary", str(place / "cut.db")], capture_output=True, text=True, env=harness.environment()).stdout
-        if "whether the process still runs is unknown" not in told or "the log is incomplete: " not in told or " 0 B" in told.splitlines()[1] or "killed" in told:
+        if "whether it still runs is not known" not in told or "the log is incomplete: " not in told or " 0 B" in told.splitlines()[1] or "killed" in told:
             raise Failure(f"of a log without its end the summary says {told}")
         recording.process.stdin.close()
         wait_until("the program ends", lambda: is_gone(program))
@@ -693,7 +693,7 @@ def no_local_kept(place, _rounds):
             raise Failure(f"packing what is half here it says {packed}")
         with Receiver(place / "other", key) as other:
             said = try_to_send(log, other.to(), key, "1s")
-            if "that it had acknowledged" not in said or not log.exists():
+            if "does not have what it acknowledged" not in said or not log.exists():
                 raise Failure(f"to one who has nothing of it: {said}")
         receiver.start()
         sent = subprocess.run([TOOLS.record, "--no-local", "--send", log, "--to", receiver.to(), *key], capture_output=True, text=True)
@@ -722,7 +722,7 @@ def max_local(place, _rounds):
             raise Failure(f"{used} bytes are here")
         check_sent(said := recording.end())
         dropped = int(re.search(r"([\d,]+) dropped", said)[1].replace(",", ""))
-        if dropped == 0 or said.count("as it may have (--max-local)") != 1 or "see --max-live, and --max-local" not in said or log.exists() or rotated(log):
+        if dropped == 0 or said.count("has reached --max-local") != 1 or "see --max-live, and --max-local" not in said or log.exists() or rotated(log):
             raise Failure(f"it says {said}")
         told = subprocess.run([TOOLS.importer, str(received(place / "in")[0]), str(place / "a.db")], capture_output=True, text=True, env=harness.environment())
         if told.returncode != 0 or f"{dropped:,}" not in told.stderr.replace("_", ",") and str(dropped) not in told.stderr:

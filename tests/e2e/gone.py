@@ -70,11 +70,11 @@ def wants(found, code_is_zero, word):
 def test_forced(tools, place):
     log = mount_overlay(place) / "run.dat"
     program = start(tools, log)
-    wants(pack(tools, log), False, "which cannot be known here; if it has ended, --force packs the log")
+    wants(pack(tools, log), False, "of another pid namespace is unknown; if it is not, --force packs the log")
     kill(program)
     for before in ((), SPACE):
         wants(pack(tools, log, before=before), False, "--force packs the log")
-    wants(pack(tools, log, "-f"), True, "is taken to have ended")
+    wants(pack(tools, log, "-f"), True, "--force assumes that it is not")
     check(tools, log)
 
 

@@ -189,8 +189,11 @@ def test_names(tools, place):
     for _ in range(3):
         process.stdout.readline()  # of the plug-in
     recorder = subprocess.Popen([tools.record, "-f", "-o", place / "run.dat", "--attach", str(process.pid)], stderr=subprocess.PIPE)
-    if b"attached to process" not in recorder.stderr.readline():
-        raise Failure("it is not attached to")
+    said = b""
+    while b"attached to process" not in said:  # warnings come first
+        if not (line := recorder.stderr.readline()):
+            raise Failure(f"it is not attached to: {said}")
+        said += line
     process.stdin.write(b"c")
     got = b"".join(process.stdout.readline() for _ in range(3))
     process.stdin.close()

@@ -295,6 +295,17 @@ else:
 
 
 def unanswered(tools, _):
+    with subprocess.Popen([sys.executable, "-c", FAKE], stdout=subprocess.PIPE) as silent:  # the answer is about the recorder that is asked
+        silent.stdout.readline()
+        silent.send_signal(signal.SIGSTOP)
+        harness.wait_until("it is stopped", lambda: harness.state_of(silent.pid) == "T")
+        try:
+            ask_unanswered(tools)
+        finally:
+            silent.kill()
+
+
+def ask_unanswered(tools):
     for answer, status, wanted in (([], 1, "ended before it answered"), (["3asked; later"], 3, "asked; later")):
         with subprocess.Popen([sys.executable, "-c", FAKE, *answer], stdout=subprocess.PIPE) as fake:
             fake.stdout.readline()
@@ -671,7 +682,8 @@ def apart(tools, place):
         raise Failure("without a filter there is a pattern")
     for window in ("1", "2"):
         expect(f"window {window}", [row["pattern"] for row in ask(tools, place / "run.db", "leaks", *big, "--window", window)], ["steady"])
-        expect(f"growth in window {window}", [row["pattern"] for row in ask(tools, place / "run.db", "growth", *big, "--window", window)], ["steady"])
+        grown = [row["pattern"] for row in ask(tools, place / "run.db", "growth", *big, "--window", window) if row["grown_bytes"] > 1 << 20]
+        expect(f"growth in window {window}", grown, ["steady"])  # Python's own lists grow by little
     said = ask(tools, place / "run.db", "leaks", *big, "--window", "1", format="table")
     if not re.search(r"steady [0-9.]+ [KMG]iB/min", said):
         raise Failure(f"no rate of what goes on for all of a window: {said}")
