@@ -37,7 +37,7 @@ struct self_report {
     bool is_lost;
     struct quiet quiet;
     struct open_fd fd; /* the socket, then the file with the answer */
-    uint64_t beat_ns; /* when the heartbeat was seen to change; 0: before the first look */
+    uint64_t beat_ns;  /* when the heartbeat was seen to change; 0: before the first look */
     uint32_t heartbeat;
 };
 
