@@ -185,6 +185,7 @@ def test_names(tools, place):
         program = make(place, "names", CALLS.replace("NAME", "calls") + MAIN, *options, library, f"-Wl,-rpath,{place}")
         compare(tools, place, [program, plug], [], "next: mtrace-query")
     process = subprocess.Popen([program, plug, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    process.stdout.readline()  # of the constructor
     wanted = b"".join(process.stdout.readline() for _ in range(3))
     for _ in range(3):
         process.stdout.readline()  # of the plug-in
