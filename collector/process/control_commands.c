@@ -75,9 +75,9 @@ static void put_marker(const struct log_control *control)
     (void)record_labelled(LOG_MARK, 0, words, 3, name, NULL);
 }
 
-static enum log_order order_in(uint32_t wanted)
+static enum log_command command_in(uint32_t wanted)
 {
-    return (enum log_order)(wanted & ((1u << LOG_WANTED_ORDER_BITS) - 1));
+    return (enum log_command)(wanted & ((1u << LOG_WANTED_COMMAND_BITS) - 1));
 }
 
 /* CT-5. Calls that still lead to us, because ld.so is busy, are passed on. */
@@ -90,14 +90,14 @@ static void leave(void)
 
 static void do_wanted(uint32_t wanted)
 {
-    uint32_t reason = wanted >> LOG_WANTED_ORDER_BITS & ((1u << LOG_WANTED_REASON_BITS) - 1);
+    uint32_t reason = wanted >> LOG_WANTED_COMMAND_BITS & ((1u << LOG_WANTED_REASON_BITS) - 1);
 
     if (atomic_exchange_explicit(&g_done, wanted, memory_order_relaxed) == wanted)
         return;
-    if (order_in(wanted) == LOG_COMMAND_DETACH)
+    if (command_in(wanted) == LOG_COMMAND_DETACH)
         leave();
     else
-        control_commands_switch(order_in(wanted) == LOG_COMMAND_START, (enum log_switch)reason);
+        control_commands_switch(command_in(wanted) == LOG_COMMAND_START, (enum log_switch)reason);
 }
 
 /* CT-4. A marker is written inside the window, if there is one. n_handled only grows, because
@@ -108,7 +108,7 @@ static void handle(struct log_control *control)
     uint32_t wanted = atomic_load_explicit(&control->wanted, memory_order_relaxed);
     uint32_t n_marks = atomic_load_explicit(&control->n_marks, memory_order_acquire); /* its name */
 
-    if (order_in(wanted) == LOG_COMMAND_START)
+    if (command_in(wanted) == LOG_COMMAND_START)
         do_wanted(wanted);
     if (atomic_exchange_explicit(&g_n_marks, n_marks, memory_order_relaxed) != n_marks)
         put_marker(control);

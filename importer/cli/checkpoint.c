@@ -29,42 +29,42 @@ static void visit_head(struct incremental_import *incremental, struct statistics
 {
     uint32_t n_beginnings = incremental->n_beginnings;
 
-    state_part(io, STATE_HEAD, VERSION);
-    STATE_IMAGE(io, &incremental->limits);
-    state_check(io, incremental->limits.pairs <= UINT32_MAX, "its limits");
-    state_u32(io, &room->n_processes);
-    state_u32(io, &room->n_threads);
-    state_u32(io, &room->n_backtraces);
-    state_u32(io, &room->n_pools);
-    state_u32(io, &n_beginnings);
+    checkpoint_io_part(io, CHECKPOINT_HEAD, VERSION);
+    CHECKPOINT_IMAGE(io, &incremental->limits);
+    checkpoint_io_check(io, incremental->limits.pairs <= UINT32_MAX, "its limits");
+    checkpoint_io_u32(io, &room->n_processes);
+    checkpoint_io_u32(io, &room->n_threads);
+    checkpoint_io_u32(io, &room->n_backtraces);
+    checkpoint_io_u32(io, &room->n_pools);
+    checkpoint_io_u32(io, &n_beginnings);
     incremental->n_beginnings = n_beginnings;
-    incremental->clocks =
-        state_array(io, incremental->clocks, &incremental->n_clocks, &incremental->clocks_capacity,
-                    STATE_MOST, sizeof *incremental->clocks);
+    incremental->clocks = checkpoint_io_array(io, incremental->clocks, &incremental->n_clocks,
+                                              &incremental->clocks_capacity, CHECKPOINT_MOST,
+                                              sizeof *incremental->clocks);
 }
 
 static void visit_pasts(struct incremental_import *incremental, struct checkpoint_io *io)
 {
     size_t n = incremental->n_pasts;
 
-    state_count(io, &n, STATE_MOST);
+    checkpoint_io_count(io, &n, CHECKPOINT_MOST);
     for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         struct log_set_past *pasts = dynamic_array_reserve(
             incremental->pasts, &incremental->pasts_capacity, i + 1, sizeof *pasts);
         if (!pasts) {
-            state_no_memory(io);
+            checkpoint_io_no_memory(io);
             return;
         }
         incremental->pasts = pasts;
         if (incremental->n_pasts <= i)
             incremental->n_pasts = i + 1;
-        state_u64(io, &pasts[i].run_id);
-        state_bool(io, &pasts[i].has_time_shift);
-        state_u32(io, &pasts[i].time_shift);
-        state_check(io, pasts[i].time_shift <= COLUMNS_MAX_TIME_SHIFT, "the clock");
-        state_u32(io, &pasts[i].first_rotated_number);
-        state_u64(io, &pasts[i].n_losses);
-        state_u64(io, &pasts[i].lost_bytes);
+        checkpoint_io_u64(io, &pasts[i].run_id);
+        checkpoint_io_bool(io, &pasts[i].has_time_shift);
+        checkpoint_io_u32(io, &pasts[i].time_shift);
+        checkpoint_io_check(io, pasts[i].time_shift <= COLUMNS_MAX_TIME_SHIFT, "the clock");
+        checkpoint_io_u32(io, &pasts[i].first_rotated_number);
+        checkpoint_io_u64(io, &pasts[i].n_losses);
+        checkpoint_io_u64(io, &pasts[i].lost_bytes);
         clock_past_visit(&pasts[i].clock, io);
     }
 }
@@ -75,11 +75,11 @@ static void visit_places(struct incremental_import *incremental, struct checkpoi
     size_t most = incremental->import.logs->n_inputs;
     size_t n = most;
 
-    state_count(io, &n, most);
+    checkpoint_io_count(io, &n, most);
     for (size_t i = 0; i < n; i++) {
         struct sample_place *place = &incremental->import.samples[i];
-        state_u64(io, &place->last_ns);
-        state_u64(io, &place->n_at);
+        checkpoint_io_u64(io, &place->last_ns);
+        checkpoint_io_u64(io, &place->n_at);
         place->is_by_time = true;
     }
 }
@@ -99,19 +99,19 @@ static void visit_rest(struct incremental_import *incremental, struct checkpoint
                                                   .n_pools = room->n_pools}};
 
     visit_places(incremental, io);
-    state_part(io, STATE_STREAM, VERSION);
+    checkpoint_io_part(io, CHECKPOINT_STREAM, VERSION);
     stream_state_visit(&incremental->stream, io);
-    state_part(io, STATE_NUMBERS, VERSION);
+    checkpoint_io_part(io, CHECKPOINT_NUMBERS, VERSION);
     stable_ids_visit(&incremental->stable_ids, &most, io);
     statistics_visit(import->statistics, io);
-    state_part(io, STATE_KEPT, VERSION);
+    checkpoint_io_part(io, CHECKPOINT_KEPT, VERSION);
     row_spool_visit(import->kept, room, io);
 }
 
 /* ---- saving ---- */
 
-int incremental_import_save(struct incremental_import *incremental, const struct state_sink *sink,
-                            struct error *err)
+int incremental_import_save(struct incremental_import *incremental,
+                            const struct checkpoint_io_sink *sink, struct error *err)
 {
     struct checkpoint_io *io = NULL;
     struct statistics_room room;
@@ -169,12 +169,12 @@ static int load_head(struct incremental_import *incremental, struct statistics_r
     if (code)
         return code;
     const struct definitions *definitions = log_set_definitions(incremental->import.logs);
-    state_check(io,
-                room->n_threads / 4 <= definitions->n_threads + UINT16_MAX
-                    && room->n_backtraces / 4 <= definitions->n_backtraces + UINT16_MAX
-                    && room->n_processes / 4 <= definitions->n_processes + UINT16_MAX
-                    && room->n_pools / 4 <= definitions->n_pools + UINT16_MAX,
-                "it needs more room than the log has names");
+    checkpoint_io_check(io,
+                        room->n_threads / 4 <= definitions->n_threads + UINT16_MAX
+                            && room->n_backtraces / 4 <= definitions->n_backtraces + UINT16_MAX
+                            && room->n_processes / 4 <= definitions->n_processes + UINT16_MAX
+                            && room->n_pools / 4 <= definitions->n_pools + UINT16_MAX,
+                        "it needs more room than the log has names");
     return checkpoint_io_code(io);
 }
 
@@ -195,7 +195,7 @@ static int load(struct incremental_import *incremental, struct checkpoint_io *io
 }
 
 int incremental_import_load(struct incremental_import *incremental,
-                            const struct state_source *source, struct error *err)
+                            const struct checkpoint_io_source *source, struct error *err)
 {
     struct checkpoint_io *io = NULL;
     int code = checkpoint_io_load(source, &incremental->stable_ids.texts, &io, err);
@@ -257,8 +257,8 @@ int incremental_import_make_room(struct incremental_import *incremental, struct 
     struct import *import = &incremental->import;
     struct statistics_room least = *statistics_room(import->statistics);
     struct chunks chunks = {0};
-    const struct state_sink sink = {.put = put_chunk, .context = &chunks};
-    const struct state_source source = {.next = next_chunk, .context = &chunks};
+    const struct checkpoint_io_sink sink = {.put = put_chunk, .context = &chunks};
+    const struct checkpoint_io_source source = {.next = next_chunk, .context = &chunks};
     struct checkpoint_io *io = NULL;
     int code = checkpoint_io_save(&sink, NULL, &io, err);
 

@@ -19,7 +19,7 @@
 /* SK-4: reserves 1.5 times the last size, or at least that size. */
 static void reserve(const struct checkpoint_writer *follower, struct state_writer **writer)
 {
-    uint64_t n_bytes = follower->state_bytes;
+    uint64_t n_bytes = follower->checkpoint_io_bytes;
 
     if (n_bytes < log_rotation_bytes() / LOG_ROTATION_FILES)
         n_bytes = log_rotation_bytes() / LOG_ROTATION_FILES;
@@ -37,14 +37,14 @@ int checkpoint_writer_begin(struct checkpoint_writer *follower, const char *log_
 
     *follower = (struct checkpoint_writer){.log_path = log_path, .hurry_pause_ns = LEAST_HURRY_NS};
     if (code == 0 && reader) {
-        struct state_source source = state_reader_source(reader);
-        follower->state_bytes = log_rotation_state_bytes(log_path);
+        struct checkpoint_io_source source = state_reader_source(reader);
+        follower->checkpoint_io_bytes = log_rotation_state_bytes(log_path);
         code = incremental_import_load(incremental, &source, err);
         state_reader_close(reader);
     }
     if (code == 0)
         reserve(follower, &follower->next);
-    if (code == 0 && !follower->state_bytes)
+    if (code == 0 && !follower->checkpoint_io_bytes)
         reserve(follower, &follower->spare);
     return code;
 }
@@ -66,8 +66,8 @@ static bool has_little_room(const struct checkpoint_writer *follower)
 
 static uint64_t due_bytes(const struct checkpoint_writer *follower)
 {
-    return follower->state_bytes > log_rotation_bytes() ? follower->state_bytes
-                                                        : log_rotation_bytes();
+    return follower->checkpoint_io_bytes > log_rotation_bytes() ? follower->checkpoint_io_bytes
+                                                                : log_rotation_bytes();
 }
 
 /* The last rotated log always stays, so a single one is no reason. */
@@ -190,14 +190,14 @@ static int write_state(struct checkpoint_writer *follower, struct incremental_im
     if (code == 0)
         code = state_writer_begin(follower->next, header, err);
     if (code == 0) {
-        struct state_sink sink = state_writer_sink(follower->next);
+        struct checkpoint_io_sink sink = state_writer_sink(follower->next);
         code = incremental_import_save(incremental, &sink, err);
     }
     bool has_old = false;
     if (code == 0)
         code = state_writer_commit(follower->next, &has_old, err);
     if (code == 0)
-        follower->state_bytes = state_writer_bytes(follower->next);
+        follower->checkpoint_io_bytes = state_writer_bytes(follower->next);
     if (code == 0 && !has_old) {
         state_writer_close(follower->next);
         follower->next = follower->spare;

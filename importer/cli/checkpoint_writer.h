@@ -38,10 +38,10 @@
 
 struct checkpoint_writer {
     const char *log_path;
-    uint64_t state_bytes;      /* size of the last checkpoint */
-    uint64_t left_bytes;       /* size of the rotated logs after the last import */
-    uint64_t seen_bytes;       /* their size when it was last counted */
-    struct state_writer *next; /* SK-4; NULL: not open */
+    uint64_t checkpoint_io_bytes; /* size of the last checkpoint */
+    uint64_t left_bytes;          /* size of the rotated logs after the last import */
+    uint64_t seen_bytes;          /* their size when it was last counted */
+    struct state_writer *next;    /* SK-4; NULL: not open */
     struct state_writer
         *spare;      /* for the second checkpoint, since the first replaces none; NULL: none */
     bool is_behind;  /* the last advance was incomplete */

@@ -107,13 +107,13 @@ bool incremental_import_is_growing(const struct incremental_import *incremental)
 
 /* Saves the kept part, as of the mark, in chunks (checkpoint_io.h), in this process or in a child.
  * Only without rows, and after an advance that imported something. */
-int incremental_import_save(struct incremental_import *incremental, const struct state_sink *sink,
-                            struct error *err);
+int incremental_import_save(struct incremental_import *incremental,
+                            const struct checkpoint_io_sink *sink, struct error *err);
 
 /* Instead of the first advance, without rows: loads a saved state of this recording (KI-4) with its
  * limits, and opens its logs. The import is sole from then on. */
 int incremental_import_load(struct incremental_import *incremental,
-                            const struct state_source *source, struct error *err);
+                            const struct checkpoint_io_source *source, struct error *err);
 
 /* After incremental_import_load: the next advance reads the logs that are open and does not look
  * for newer data. */

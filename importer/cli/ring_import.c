@@ -114,7 +114,7 @@ static int open_whole(const struct import_options *options, struct progress *pro
     bool is_current = true;
     bool is_held = false;
     if (code == 0 && reader) {
-        struct state_source source = state_reader_source(reader);
+        struct checkpoint_io_source source = state_reader_source(reader);
         code = incremental_import_load(*ret, &source, err);
         if (code == ERROR_FORMAT)
             name_state(path, err);

@@ -27,7 +27,7 @@ struct state_writer {
     char *name;
     struct pack *pack;
     uint64_t run_id, offset;
-    uint8_t frame[STATE_CHUNK_BYTES + PACK_FRAME_OVERHEAD];
+    uint8_t frame[CHECKPOINT_CHUNK_BYTES + PACK_FRAME_OVERHEAD];
 };
 
 static int append(struct state_writer *writer, const void *bytes, size_t n_bytes, struct error *err)
@@ -96,9 +96,9 @@ static int put(void *context, const void *chunk, size_t n_bytes, struct error *e
     return append(writer, writer->frame, n, err);
 }
 
-struct state_sink state_writer_sink(struct state_writer *writer)
+struct checkpoint_io_sink state_writer_sink(struct state_writer *writer)
 {
-    return (struct state_sink){.put = put, .context = writer};
+    return (struct checkpoint_io_sink){.put = put, .context = writer};
 }
 
 /* Data of an older checkpoint may follow the end. Only a far larger file is cut, because truncation
@@ -280,9 +280,9 @@ static int next(void *context, const void **ret_chunk, size_t *ret_bytes, struct
     return code;
 }
 
-struct state_source state_reader_source(struct state_reader *reader)
+struct checkpoint_io_source state_reader_source(struct state_reader *reader)
 {
-    return (struct state_source){.next = next, .context = reader};
+    return (struct checkpoint_io_source){.next = next, .context = reader};
 }
 
 void state_reader_close(struct state_reader *reader)

@@ -38,7 +38,7 @@ bool state_writer_reserve(struct state_writer *writer, uint64_t n_bytes);
 /* Begins a file, before the first chunk; call again after a failure. header: of the log. */
 int state_writer_begin(struct state_writer *writer, const struct log_file *header,
                        struct error *err);
-struct state_sink state_writer_sink(struct state_writer *writer);
+struct checkpoint_io_sink state_writer_sink(struct state_writer *writer);
 /* Makes the file the current checkpoint. *ret_has_old: the writer keeps the file of the previous
  * checkpoint with its reserved space, and may begin the next one in it. A reader of that file
  * detects that it is no longer current. */
@@ -57,7 +57,7 @@ int checkpoint_file_is_bounded(const char *path, bool *ret, struct error *err);
 /* path: of the log or its pool. *ret NULL: no checkpoint: none was written yet, or the log is not
  * bounded. */
 int state_reader_open(const char *path, struct state_reader **ret, struct error *err);
-struct state_source state_reader_source(struct state_reader *reader);
+struct checkpoint_io_source state_reader_source(struct state_reader *reader);
 void state_reader_close(struct state_reader *reader);
 
 /* Looks at the name again: is this reader's checkpoint (NULL: none) still the current one? *ret is

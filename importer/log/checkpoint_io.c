@@ -12,13 +12,13 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-_Static_assert((int)STATE_PARTS <= (int)CHUNK_CACHE_PARTS, "a memo has all parts");
+_Static_assert((int)CHECKPOINT_PARTS <= (int)CHUNK_CACHE_PARTS, "a memo has all parts");
 
 #define CHUNK_MAGIC 0x5453544du /* "MTST" */
 
 enum {
     LEVEL = 1,
-    RAW_BYTES = STATE_CHUNK_BYTES - 512, /* most that zstd adds to incompressible data */
+    RAW_BYTES = CHECKPOINT_CHUNK_BYTES - 512, /* most that zstd adds to incompressible data */
     TEXT_MOST = 1 << 20,
 };
 
@@ -30,15 +30,15 @@ struct checkpoint_io {
     bool is_loading;
     int code;
     struct error *err;
-    struct state_sink sink;
+    struct checkpoint_io_sink sink;
     struct chunk_cache *cache; /* NULL when saving */
-    struct state_source source;
-    enum state_part part;
+    struct checkpoint_io_source source;
+    enum checkpoint_io_part part;
     size_t n_put; /* chunks of the part */
     unsigned version;
     uint8_t raw[RAW_BYTES];
     size_t n_raw, at; /* at: bytes consumed; loading only */
-    uint8_t chunk[STATE_CHUNK_BYTES];
+    uint8_t chunk[CHECKPOINT_CHUNK_BYTES];
     struct hash_map saved_texts; /* index + 1 is the number */
     struct text_arena *arena;
     struct loaded_text *texts; /* by number - 1 */
@@ -61,7 +61,7 @@ static int new (struct checkpoint_io **ret, struct error *err)
     return 0;
 }
 
-int checkpoint_io_save(const struct state_sink *sink, struct chunk_cache *cache,
+int checkpoint_io_save(const struct checkpoint_io_sink *sink, struct chunk_cache *cache,
                        struct checkpoint_io **ret, struct error *err)
 {
     int code = new (ret, err);
@@ -72,11 +72,11 @@ int checkpoint_io_save(const struct state_sink *sink, struct chunk_cache *cache,
     (*ret)->cache = cache;
     (*ret)->compressor = ZSTD_createCCtx();
     if (!(*ret)->compressor)
-        state_no_memory(*ret);
+        checkpoint_io_no_memory(*ret);
     return (*ret)->code;
 }
 
-int checkpoint_io_load(const struct state_source *source, struct text_arena *arena,
+int checkpoint_io_load(const struct checkpoint_io_source *source, struct text_arena *arena,
                        struct checkpoint_io **ret, struct error *err)
 {
     int code = new (ret, err);
@@ -88,7 +88,7 @@ int checkpoint_io_load(const struct state_source *source, struct text_arena *are
     (*ret)->arena = arena;
     (*ret)->decompressor = ZSTD_createDCtx();
     if (!(*ret)->decompressor)
-        state_no_memory(*ret);
+        checkpoint_io_no_memory(*ret);
     return (*ret)->code;
 }
 
@@ -115,7 +115,7 @@ bool checkpoint_io_is_loading(const struct checkpoint_io *io)
 
 /* ---- failure ---- */
 
-void state_refuse(struct checkpoint_io *io, enum error_code code, const char *format, ...)
+void checkpoint_io_refuse(struct checkpoint_io *io, enum error_code code, const char *format, ...)
 {
     char text[ERROR_TEXT_BYTES];
     va_list arguments;
@@ -128,27 +128,28 @@ void state_refuse(struct checkpoint_io *io, enum error_code code, const char *fo
     io->code = error_set(io->err, code, "%s", text);
 }
 
-void state_check(struct checkpoint_io *io, bool makes_sense, const char *what)
+void checkpoint_io_check(struct checkpoint_io *io, bool makes_sense, const char *what)
 {
     if (!makes_sense)
-        state_refuse(io, ERROR_FORMAT, "the checkpoint of the recording is damaged (%s)", what);
+        checkpoint_io_refuse(io, ERROR_FORMAT, "the checkpoint of the recording is damaged (%s)",
+                             what);
 }
 
-void state_check_bool(struct checkpoint_io *io, const bool *value)
+void checkpoint_io_check_bool(struct checkpoint_io *io, const bool *value)
 {
-    state_check(io, *(const unsigned char *)value <= 1, "neither yes nor no");
+    checkpoint_io_check(io, *(const unsigned char *)value <= 1, "neither yes nor no");
 }
 
-void state_no_memory(struct checkpoint_io *io)
+void checkpoint_io_no_memory(struct checkpoint_io *io)
 {
-    state_refuse(io, ERROR_NOMEM, "out of memory for the state of the recording");
+    checkpoint_io_refuse(io, ERROR_NOMEM, "out of memory for the state of the recording");
 }
 
 /* ---- chunks ---- */
 
-static uint64_t checksum_of(const struct state_chunk *head, const void *stored)
+static uint64_t checksum_of(const struct checkpoint_io_chunk *head, const void *stored)
 {
-    struct state_chunk copy = *head;
+    struct checkpoint_io_chunk copy = *head;
 
     copy.checksum = 0;
     return XXH64(stored, head->stored_bytes, XXH64(&copy, sizeof copy, 0));
@@ -157,16 +158,16 @@ static uint64_t checksum_of(const struct state_chunk *head, const void *stored)
 /* Compresses into `chunk`. Returns the length, 0 on failure. */
 static size_t pack(struct checkpoint_io *io)
 {
-    struct state_chunk head = {.magic = CHUNK_MAGIC,
-                               .part = (uint16_t)io->part,
-                               .version = (uint16_t)io->version,
-                               .raw_bytes = (uint32_t)io->n_raw};
+    struct checkpoint_io_chunk head = {.magic = CHUNK_MAGIC,
+                                       .part = (uint16_t)io->part,
+                                       .version = (uint16_t)io->version,
+                                       .raw_bytes = (uint32_t)io->n_raw};
     uint8_t *stored = io->chunk + sizeof head;
     size_t n = ZSTD_compressCCtx(io->compressor, stored, sizeof io->chunk - sizeof head, io->raw,
                                  io->n_raw, LEVEL);
 
     if (ZSTD_isError(n)) {
-        state_refuse(io, ERROR_BUG, "zstd: %s", ZSTD_getErrorName(n));
+        checkpoint_io_refuse(io, ERROR_BUG, "zstd: %s", ZSTD_getErrorName(n));
         return 0;
     }
     head.stored_bytes = (uint32_t)n;
@@ -193,63 +194,65 @@ static void put_chunk(struct checkpoint_io *io)
 }
 
 /* Decompresses the chunk into raw; its header is complete. */
-static void unpack(struct checkpoint_io *io, const struct state_chunk *head, const uint8_t *stored)
+static void unpack(struct checkpoint_io *io, const struct checkpoint_io_chunk *head,
+                   const uint8_t *stored)
 {
     size_t n;
 
-    state_check(io, head->raw_bytes <= RAW_BYTES && head->checksum == checksum_of(head, stored),
-                "a checksum");
+    checkpoint_io_check(io,
+                        head->raw_bytes <= RAW_BYTES && head->checksum == checksum_of(head, stored),
+                        "a checksum");
     if (io->code)
         return;
     n = ZSTD_decompressDCtx(io->decompressor, io->raw, sizeof io->raw, stored, head->stored_bytes);
-    state_check(io, !ZSTD_isError(n) && n == head->raw_bytes, "what zstd made");
+    checkpoint_io_check(io, !ZSTD_isError(n) && n == head->raw_bytes, "what zstd made");
     if (io->code)
         return;
     io->n_raw = n;
     io->at = 0;
 }
 
-static void next_chunk(struct checkpoint_io *io, struct state_chunk *head)
+static void next_chunk(struct checkpoint_io *io, struct checkpoint_io_chunk *head)
 {
     const void *chunk = NULL;
     size_t n_bytes = 0;
 
-    *head = (struct state_chunk){0};
+    *head = (struct checkpoint_io_chunk){0};
     if (io->code == 0)
         io->code = io->source.next(io->source.context, &chunk, &n_bytes, io->err);
     if (io->code)
         return;
     if (n_bytes >= sizeof *head)
         memcpy(head, chunk, sizeof *head);
-    state_check(io, n_bytes > 0, "it ends too early");
-    state_check(io,
-                n_bytes >= sizeof *head && head->magic == CHUNK_MAGIC
-                    && head->stored_bytes == n_bytes - sizeof *head,
-                "a length");
+    checkpoint_io_check(io, n_bytes > 0, "it ends too early");
+    checkpoint_io_check(io,
+                        n_bytes >= sizeof *head && head->magic == CHUNK_MAGIC
+                            && head->stored_bytes == n_bytes - sizeof *head,
+                        "a length");
     if (io->code == 0)
         unpack(io, head, (const uint8_t *)chunk + sizeof *head);
 }
 
 static void load_chunk(struct checkpoint_io *io)
 {
-    struct state_chunk head;
+    struct checkpoint_io_chunk head;
 
     io->n_raw = io->at = 0;
     next_chunk(io, &head);
     if (io->code == 0 && head.part == io->part && head.version != io->version)
-        state_refuse(
+        checkpoint_io_refuse(
             io, ERROR_VERSION,
             "the checkpoint of the recording was written by another mtrace (part %u has version "
             "%u, not %u)",
             head.part, head.version, io->version);
-    state_check(io, head.part == io->part && io->n_raw > 0,
-                "an unknown part, or one that is missing");
+    checkpoint_io_check(io, head.part == io->part && io->n_raw > 0,
+                        "an unknown part, or one that is missing");
 }
 
-void state_part(struct checkpoint_io *io, enum state_part part, unsigned version)
+void checkpoint_io_part(struct checkpoint_io *io, enum checkpoint_io_part part, unsigned version)
 {
     if (io->is_loading)
-        state_check(io, io->at == io->n_raw, "a part is longer than what it holds");
+        checkpoint_io_check(io, io->at == io->n_raw, "a part is longer than what it holds");
     else if (io->code == 0 && io->n_raw)
         put_chunk(io);
     if (io->cache && io->code == 0)
@@ -263,11 +266,11 @@ int checkpoint_io_end(struct checkpoint_io *io)
 {
     uint32_t end = 0;
 
-    state_part(io, STATE_END, 0);
-    state_u32(io, &end);
-    state_check(io, end == 0, "its end");
+    checkpoint_io_part(io, CHECKPOINT_END, 0);
+    checkpoint_io_u32(io, &end);
+    checkpoint_io_check(io, end == 0, "its end");
     if (io->is_loading)
-        state_check(io, io->at == io->n_raw, "it is longer than what it holds");
+        checkpoint_io_check(io, io->at == io->n_raw, "it is longer than what it holds");
     else if (io->code == 0)
         put_chunk(io);
     return io->code;
@@ -304,7 +307,7 @@ static void take_bytes(struct checkpoint_io *io, uint8_t *bytes, size_t n_bytes)
     }
 }
 
-void state_bytes(struct checkpoint_io *io, void *bytes, size_t n_bytes)
+void checkpoint_io_bytes(struct checkpoint_io *io, void *bytes, size_t n_bytes)
 {
     if (io->is_loading)
         take_bytes(io, bytes, n_bytes);
@@ -312,31 +315,31 @@ void state_bytes(struct checkpoint_io *io, void *bytes, size_t n_bytes)
         put_bytes(io, bytes, n_bytes);
 }
 
-void state_u64(struct checkpoint_io *io, uint64_t *value)
+void checkpoint_io_u64(struct checkpoint_io *io, uint64_t *value)
 {
-    state_bytes(io, value, sizeof *value);
+    checkpoint_io_bytes(io, value, sizeof *value);
 }
 
-void state_u32(struct checkpoint_io *io, uint32_t *value)
+void checkpoint_io_u32(struct checkpoint_io *io, uint32_t *value)
 {
-    state_bytes(io, value, sizeof *value);
+    checkpoint_io_bytes(io, value, sizeof *value);
 }
 
-void state_bool(struct checkpoint_io *io, bool *value)
+void checkpoint_io_bool(struct checkpoint_io *io, bool *value)
 {
     uint8_t byte = io->is_loading ? 0 : *value;
 
-    state_bytes(io, &byte, 1);
-    state_check(io, byte <= 1, "neither yes nor no");
+    checkpoint_io_bytes(io, &byte, 1);
+    checkpoint_io_check(io, byte <= 1, "neither yes nor no");
     *value = byte == 1;
 }
 
-void state_count(struct checkpoint_io *io, size_t *n, size_t most)
+void checkpoint_io_count(struct checkpoint_io *io, size_t *n, size_t most)
 {
     uint64_t count = *n;
 
-    state_u64(io, &count);
-    state_check(io, count <= most, "a count");
+    checkpoint_io_u64(io, &count);
+    checkpoint_io_check(io, count <= most, "a count");
     *n = io->code ? 0 : (size_t)count;
 }
 
@@ -344,40 +347,41 @@ static void same_size(struct checkpoint_io *io, size_t n_bytes)
 {
     uint32_t size = (uint32_t)n_bytes;
 
-    state_u32(io, &size);
+    checkpoint_io_u32(io, &size);
     if (io->code == 0 && size != n_bytes)
-        state_refuse(io, ERROR_VERSION,
-                     "the checkpoint of the recording was written by another mtrace (%u bytes, "
-                     "not %zu)",
-                     size, n_bytes);
+        checkpoint_io_refuse(
+            io, ERROR_VERSION,
+            "the checkpoint of the recording was written by another mtrace (%u bytes, "
+            "not %zu)",
+            size, n_bytes);
 }
 
-void state_image(struct checkpoint_io *io, void *object, size_t n_bytes)
+void checkpoint_io_image(struct checkpoint_io *io, void *object, size_t n_bytes)
 {
     same_size(io, n_bytes);
-    state_bytes(io, object, n_bytes);
+    checkpoint_io_bytes(io, object, n_bytes);
 }
 
 /* ---- many ---- */
 
-void *state_array(struct checkpoint_io *io, void *elements, size_t *n, size_t *capacity,
-                  size_t most, size_t element_bytes)
+void *checkpoint_io_array(struct checkpoint_io *io, void *elements, size_t *n, size_t *capacity,
+                          size_t most, size_t element_bytes)
 {
     size_t n_elements = *n;
     char *array = elements;
 
     same_size(io, element_bytes);
-    state_count(io, &n_elements, most);
+    checkpoint_io_count(io, &n_elements, most);
     if (!io->is_loading) {
-        state_bytes(io, array, n_elements * element_bytes);
+        checkpoint_io_bytes(io, array, n_elements * element_bytes);
         return array;
     }
     for (*n = 0; *n < n_elements && io->code == 0; ++*n) {
         char *grown = dynamic_array_reserve(array, capacity, *n + 1, element_bytes);
         if (grown)
-            state_bytes(io, grown + *n * element_bytes, element_bytes);
+            checkpoint_io_bytes(io, grown + *n * element_bytes, element_bytes);
         else
-            state_no_memory(io);
+            checkpoint_io_no_memory(io);
         array = grown ? grown : array;
     }
     if (io->code)
@@ -392,29 +396,30 @@ static void load_keyed(struct checkpoint_io *io, struct hash_map *keyed, size_t 
     char *element = calloc(1, element_bytes);
 
     if (!element)
-        state_no_memory(io);
+        checkpoint_io_no_memory(io);
     same_size(io, element_bytes);
-    state_count(io, &n, STATE_MOST - 1);
+    checkpoint_io_count(io, &n, CHECKPOINT_MOST - 1);
     for (size_t i = 0; i < n && io->code == 0; i++) {
-        state_bytes(io, element, element_bytes);
-        state_check(io, !hash_map_find(keyed, element, key_bytes, element_bytes),
-                    "a key comes twice");
+        checkpoint_io_bytes(io, element, element_bytes);
+        checkpoint_io_check(io, !hash_map_find(keyed, element, key_bytes, element_bytes),
+                            "a key comes twice");
         void *place = io->code ? NULL : hash_map_add(keyed, element, key_bytes, element_bytes);
         if (place)
             memcpy(place, element, element_bytes);
         else
-            state_no_memory(io);
+            checkpoint_io_no_memory(io);
     }
     free(element);
 }
 
-void state_keyed(struct checkpoint_io *io, struct hash_map *keyed, size_t key_bytes,
-                 size_t element_bytes)
+void checkpoint_io_keyed(struct checkpoint_io *io, struct hash_map *keyed, size_t key_bytes,
+                         size_t element_bytes)
 {
     if (io->is_loading)
         load_keyed(io, keyed, key_bytes, element_bytes);
     else
-        state_array(io, keyed->elements, &keyed->n, &keyed->capacity, STATE_MOST, element_bytes);
+        checkpoint_io_array(io, keyed->elements, &keyed->n, &keyed->capacity, CHECKPOINT_MOST,
+                            element_bytes);
 }
 
 /* ---- texts ---- */
@@ -428,13 +433,13 @@ static void save_text(struct checkpoint_io *io, const char *text, size_t n_bytes
     uint32_t number = 0;
 
     if (text && !saved)
-        state_no_memory(io);
+        checkpoint_io_no_memory(io);
     if (saved)
         number = (uint32_t)(saved - (struct saved_text *)io->saved_texts.elements) + 1;
-    state_u32(io, &number);
+    checkpoint_io_u32(io, &number);
     if (saved && io->saved_texts.n > n_before) {
-        state_check(io, n_bytes <= TEXT_MOST, "a text of more than a megabyte");
-        state_count(io, &n_bytes, TEXT_MOST);
+        checkpoint_io_check(io, n_bytes <= TEXT_MOST, "a text of more than a megabyte");
+        checkpoint_io_count(io, &n_bytes, TEXT_MOST);
         put_bytes(io, (const uint8_t *)text, n_bytes);
     }
 }
@@ -445,32 +450,32 @@ static void load_new_text(struct checkpoint_io *io)
         dynamic_array_reserve(io->texts, &io->max_texts, io->n_texts + 1, sizeof *texts);
     size_t n_bytes = 0;
 
-    state_count(io, &n_bytes, TEXT_MOST);
+    checkpoint_io_count(io, &n_bytes, TEXT_MOST);
     char *bytes = calloc(n_bytes + 1, 1);
     if (texts)
         io->texts = texts;
     if (bytes)
-        state_bytes(io, bytes, n_bytes);
+        checkpoint_io_bytes(io, bytes, n_bytes);
     const char *copy = bytes && texts ? text_arena_copy(io->arena, bytes, n_bytes) : NULL;
     free(bytes);
     if (copy)
         texts[io->n_texts++] = (struct loaded_text){copy, n_bytes};
     else
-        state_no_memory(io);
+        checkpoint_io_no_memory(io);
 }
 
 static struct loaded_text load_text(struct checkpoint_io *io)
 {
     uint32_t number = 0;
 
-    state_u32(io, &number);
-    state_check(io, number <= io->n_texts + 1, "a text");
+    checkpoint_io_u32(io, &number);
+    checkpoint_io_check(io, number <= io->n_texts + 1, "a text");
     if (io->code == 0 && number == io->n_texts + 1)
         load_new_text(io);
     return io->code || number == 0 ? (struct loaded_text){NULL, 0} : io->texts[number - 1];
 }
 
-void state_text(struct checkpoint_io *io, const char **text, size_t *n_bytes)
+void checkpoint_io_text(struct checkpoint_io *io, const char **text, size_t *n_bytes)
 {
     if (io->is_loading) {
         struct loaded_text loaded = load_text(io);

@@ -4,7 +4,7 @@
  *
  * A checkpoint is a sequence of parts; each has a kind and a version. Every structure has one
  * visitor, `X_visit`, that copies its members to the bytes or from them, so both directions agree.
- * The bytes are split into chunks of at most STATE_CHUNK_BYTES: struct state_chunk, then zstd data
+ * The bytes are split into chunks of at most CHECKPOINT_CHUNK_BYTES: struct checkpoint_io_chunk, then zstd data
  * of one part. Structures without pointers are copied as they are in memory, with their size. Equal
  * string pointers are written once; loaded strings are in the arena.
  *
@@ -31,33 +31,34 @@
 #include <stdint.h>
 
 enum {
-    STATE_CHUNK_BYTES = 48 * 1024, /* with its header: less than a frame of a packed log holds */
+    CHECKPOINT_CHUNK_BYTES =
+        48 * 1024, /* with its header: less than a frame of a packed log holds */
 };
 
-#define STATE_MOST UINT32_MAX /* limit of counts that have no other */
+#define CHECKPOINT_MOST UINT32_MAX /* limit of counts that have no other */
 
 /* In this order. */
-enum state_part {
-    STATE_END, /* empty: the checkpoint is complete */
-    STATE_HEAD,
-    STATE_STREAM,
-    STATE_NUMBERS,
-    STATE_STATISTICS,
-    STATE_PAIRING,
-    STATE_TOTALS,
-    STATE_GROUPS,
-    STATE_POOLS,
-    STATE_WALKS,
-    STATE_HEAPS,
-    STATE_SNAPSHOTS,
-    STATE_SAMPLES,
-    STATE_MOMENTS,
-    STATE_KEPT,
-    STATE_PARTS
+enum checkpoint_io_part {
+    CHECKPOINT_END, /* empty: the checkpoint is complete */
+    CHECKPOINT_HEAD,
+    CHECKPOINT_STREAM,
+    CHECKPOINT_NUMBERS,
+    CHECKPOINT_STATISTICS,
+    CHECKPOINT_PAIRING,
+    CHECKPOINT_TOTALS,
+    CHECKPOINT_GROUPS,
+    CHECKPOINT_POOLS,
+    CHECKPOINT_WALKS,
+    CHECKPOINT_HEAPS,
+    CHECKPOINT_SNAPSHOTS,
+    CHECKPOINT_SAMPLES,
+    CHECKPOINT_MOMENTS,
+    CHECKPOINT_KEPT,
+    CHECKPOINT_PARTS
 };
 
 /* Header of a chunk. */
-struct state_chunk {
+struct checkpoint_io_chunk {
     uint32_t magic;
     uint16_t part, version;
     uint32_t raw_bytes, stored_bytes; /* stored_bytes follow */
@@ -65,13 +66,13 @@ struct state_chunk {
 };
 
 /* Receives the chunks in order. */
-struct state_sink {
+struct checkpoint_io_sink {
     int (*put)(void *context, const void *chunk, size_t n_bytes, struct error *err);
     void *context;
 };
 
 /* Returns the next chunk, valid until the next call; *ret_bytes 0: there are no more. */
-struct state_source {
+struct checkpoint_io_source {
     int (*next)(void *context, const void **ret_chunk, size_t *ret_bytes, struct error *err);
     void *context;
 };
@@ -80,9 +81,9 @@ struct checkpoint_io;
 
 /* Copy the sink or source. The arena receives the strings. cache (may be NULL) keeps the chunks of
  * the last save and must live longer. Close with checkpoint_io_close. */
-int checkpoint_io_save(const struct state_sink *sink, struct chunk_cache *cache,
+int checkpoint_io_save(const struct checkpoint_io_sink *sink, struct chunk_cache *cache,
                        struct checkpoint_io **ret, struct error *err);
-int checkpoint_io_load(const struct state_source *source, struct text_arena *arena,
+int checkpoint_io_load(const struct checkpoint_io_source *source, struct text_arena *arena,
                        struct checkpoint_io **ret, struct error *err);
 
 /* Completes the checkpoint. Errors go to the err that save or load was given. io may be NULL. */
@@ -93,39 +94,39 @@ int checkpoint_io_code(const struct checkpoint_io *io);
 bool checkpoint_io_is_loading(const struct checkpoint_io *io);
 
 /* Begins a part. */
-void state_part(struct checkpoint_io *io, enum state_part part, unsigned version);
+void checkpoint_io_part(struct checkpoint_io *io, enum checkpoint_io_part part, unsigned version);
 
 /* Fail because the data is invalid or cannot be saved. The text ends the message. No effect after a
  * failure. */
-void state_refuse(struct checkpoint_io *io, enum error_code code, const char *format, ...)
+void checkpoint_io_refuse(struct checkpoint_io *io, enum error_code code, const char *format, ...)
     MTRACE_PRINTF(3, 4);
-void state_check(struct checkpoint_io *io, bool makes_sense, const char *what);
+void checkpoint_io_check(struct checkpoint_io *io, bool makes_sense, const char *what);
 /* Checks a bool that was copied with its structure. */
-void state_check_bool(struct checkpoint_io *io, const bool *value);
-void state_no_memory(struct checkpoint_io *io);
+void checkpoint_io_check_bool(struct checkpoint_io *io, const bool *value);
+void checkpoint_io_no_memory(struct checkpoint_io *io);
 
 /* Copies bytes as they are in memory. */
-void state_bytes(struct checkpoint_io *io, void *bytes, size_t n_bytes);
-void state_u64(struct checkpoint_io *io, uint64_t *value);
-void state_u32(struct checkpoint_io *io, uint32_t *value);
-void state_bool(struct checkpoint_io *io, bool *value);
+void checkpoint_io_bytes(struct checkpoint_io *io, void *bytes, size_t n_bytes);
+void checkpoint_io_u64(struct checkpoint_io *io, uint64_t *value);
+void checkpoint_io_u32(struct checkpoint_io *io, uint32_t *value);
+void checkpoint_io_bool(struct checkpoint_io *io, bool *value);
 
 /* At most `most`; 0 after a failure. */
-void state_count(struct checkpoint_io *io, size_t *n, size_t most);
+void checkpoint_io_count(struct checkpoint_io *io, size_t *n, size_t most);
 
-/* Copies a struct: STATE_IMAGE(io, &one). Another size is ERROR_VERSION. Pointers in it are
+/* Copies a struct: CHECKPOINT_IMAGE(io, &one). Another size is ERROR_VERSION. Pointers in it are
  * invalid. */
-void state_image(struct checkpoint_io *io, void *object, size_t n_bytes);
-#define STATE_IMAGE(io, object) state_image(io, object, sizeof *(object))
+void checkpoint_io_image(struct checkpoint_io *io, void *object, size_t n_bytes);
+#define CHECKPOINT_IMAGE(io, object) checkpoint_io_image(io, object, sizeof *(object))
 
 /* Copies a dynamic array (dynamic_array.h) of at most `most` elements. */
-void *state_array(struct checkpoint_io *io, void *elements, size_t *n, size_t *capacity,
-                  size_t most, size_t element_bytes);
+void *checkpoint_io_array(struct checkpoint_io *io, void *elements, size_t *n, size_t *capacity,
+                          size_t most, size_t element_bytes);
 
-void state_keyed(struct checkpoint_io *io, struct hash_map *keyed, size_t key_bytes,
-                 size_t element_bytes);
+void checkpoint_io_keyed(struct checkpoint_io *io, struct hash_map *keyed, size_t key_bytes,
+                         size_t element_bytes);
 
 /* *text may be NULL. n_bytes: NULL for a string that ends at its first NUL. */
-void state_text(struct checkpoint_io *io, const char **text, size_t *n_bytes);
+void checkpoint_io_text(struct checkpoint_io *io, const char **text, size_t *n_bytes);
 
 #endif

@@ -523,16 +523,16 @@ int clock_map_put_past(struct clock_map *map, const struct clock_past *past)
 
 void clock_past_visit(struct clock_past *past, struct checkpoint_io *io)
 {
-    past->pairs = state_array(io, past->pairs, &past->n_pairs, &past->capacity, STATE_MOST,
-                              sizeof(*past->pairs));
-    state_bool(io, &past->has_open);
-    state_count(io, &past->n_closed, past->n_pairs);
-    state_check(io,
-                (past->n_pairs == 0 || past->n_closed > 0)
-                    && (!past->has_open || past->n_closed < past->n_pairs),
-                "the clock");
+    past->pairs = checkpoint_io_array(io, past->pairs, &past->n_pairs, &past->capacity,
+                                      CHECKPOINT_MOST, sizeof(*past->pairs));
+    checkpoint_io_bool(io, &past->has_open);
+    checkpoint_io_count(io, &past->n_closed, past->n_pairs);
+    checkpoint_io_check(io,
+                        (past->n_pairs == 0 || past->n_closed > 0)
+                            && (!past->has_open || past->n_closed < past->n_pairs),
+                        "the clock");
     for (size_t i = 1; i < past->n_pairs; i++)
-        state_check(io, past->pairs[i - 1].ticks <= past->pairs[i].ticks, "the clock");
+        checkpoint_io_check(io, past->pairs[i - 1].ticks <= past->pairs[i].ticks, "the clock");
     for (size_t i = 0; i < past->n_pairs; i++)
-        state_check(io, past->pairs[i].ns && past->pairs[i].ns <= MAX_NS, "the clock");
+        checkpoint_io_check(io, past->pairs[i].ns && past->pairs[i].ns <= MAX_NS, "the clock");
 }

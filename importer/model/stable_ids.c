@@ -423,21 +423,21 @@ int stable_ids_take(struct stable_ids *stable_ids, struct log_input *const *inpu
 static void visit_named(struct stable_ids_log *log, const struct stable_ids *stable_ids,
                         struct checkpoint_io *io)
 {
-    state_keyed(io, &log->named, KEY_BYTES, sizeof(struct named));
+    checkpoint_io_keyed(io, &log->named, KEY_BYTES, sizeof(struct named));
     for (size_t i = 0; i < log->named.n; i++) {
         struct named *named = &((struct named *)log->named.elements)[i];
         size_t n_bytes = named->kind == LOG_DEF_GROUP                   ? named->text_bytes
                          : named->text && !checkpoint_io_is_loading(io) ? strlen(named->text)
                                                                         : 0;
-        state_text(io, &named->text, &n_bytes);
+        checkpoint_io_text(io, &named->text, &n_bytes);
         uint32_t most = named->kind == OF_THREAD       ? stable_ids->n_threads
                         : named->kind == LOG_DEF_GROUP ? stable_ids->n_groups
                         : named->kind == LOG_DEF_POOL  ? stable_ids->n_pools
                                                        : 0;
-        state_check(io,
-                    named->number <= most
-                        && (named->kind != LOG_DEF_GROUP || named->text_bytes == n_bytes),
-                    "a name");
+        checkpoint_io_check(io,
+                            named->number <= most
+                                && (named->kind != LOG_DEF_GROUP || named->text_bytes == n_bytes),
+                            "a name");
     }
 }
 
@@ -446,18 +446,18 @@ static void visit_page(struct stable_ids_log *log, size_t page, uint32_t n_backt
 {
     bool is_there = !checkpoint_io_is_loading(io) && log->pages[page];
 
-    state_bool(io, &is_there);
+    checkpoint_io_bool(io, &is_there);
     if (!is_there)
         return;
     if (!log->pages[page])
         log->pages[page] = calloc(LOG_NAMES_PAGE, sizeof *log->pages[page]);
     if (!log->pages[page]) {
-        state_no_memory(io);
+        checkpoint_io_no_memory(io);
         return;
     }
-    state_bytes(io, log->pages[page], LOG_NAMES_PAGE * sizeof *log->pages[page]);
+    checkpoint_io_bytes(io, log->pages[page], LOG_NAMES_PAGE * sizeof *log->pages[page]);
     for (size_t i = 0; i < LOG_NAMES_PAGE; i++)
-        state_check(io, log->pages[page][i] <= n_backtraces, "a stack");
+        checkpoint_io_check(io, log->pages[page][i] <= n_backtraces, "a stack");
 }
 
 static void visit_log(struct stable_ids *stable_ids, struct stable_ids_log *log,
@@ -465,16 +465,16 @@ static void visit_log(struct stable_ids *stable_ids, struct stable_ids_log *log,
 {
     size_t n_pages = log->n_pages;
 
-    state_u64(io, &log->run_id);
-    state_u32(io, &log->unknown_thread);
-    state_check(io, log->unknown_thread <= stable_ids->n_threads, "a thread");
-    state_count(io, &n_pages, STATE_MOST);
+    checkpoint_io_u64(io, &log->run_id);
+    checkpoint_io_u32(io, &log->unknown_thread);
+    checkpoint_io_check(io, log->unknown_thread <= stable_ids->n_threads, "a thread");
+    checkpoint_io_count(io, &n_pages, CHECKPOINT_MOST);
     for (size_t page = 0; page < n_pages && checkpoint_io_code(io) == 0; page++) {
         if (checkpoint_io_is_loading(io)) {
             uint32_t **pages =
                 dynamic_array_reserve(log->pages, &log->pages_capacity, page + 1, sizeof *pages);
             if (!pages) {
-                state_no_memory(io);
+                checkpoint_io_no_memory(io);
                 return;
             }
             log->pages = pages;
@@ -489,17 +489,17 @@ static void visit_tags(struct stable_ids *stable_ids, struct checkpoint_io *io)
 {
     size_t n = stable_ids->n_tags;
 
-    state_count(io, &n, STATE_MOST);
+    checkpoint_io_count(io, &n, CHECKPOINT_MOST);
     for (uint32_t number = 1; number <= n && checkpoint_io_code(io) == 0; number++) {
         struct definitions_tag tag = {0};
         if (!checkpoint_io_is_loading(io))
             tag = stable_ids->tags[number];
-        state_text(io, &tag.key, NULL);
-        state_text(io, &tag.value, NULL);
-        state_check(io, tag.key && tag.value, "a tag");
+        checkpoint_io_text(io, &tag.key, NULL);
+        checkpoint_io_text(io, &tag.value, NULL);
+        checkpoint_io_check(io, tag.key && tag.value, "a tag");
         if (checkpoint_io_code(io) == 0 && checkpoint_io_is_loading(io)
             && number_tag(stable_ids, &tag) != number)
-            state_check(io, false, "a tag");
+            checkpoint_io_check(io, false, "a tag");
     }
 }
 
@@ -519,7 +519,7 @@ static void make_ids(struct stable_ids *stable_ids, const struct stable_ids_room
         if (made)
             *ids[i] = memset(made, 0, n * sizeof *made);
         else
-            state_no_memory(io);
+            checkpoint_io_no_memory(io);
     }
 }
 
@@ -528,12 +528,12 @@ void stable_ids_visit(struct stable_ids *stable_ids, const struct stable_ids_mos
 {
     size_t n_logs = stable_ids->n_logs;
 
-    state_u32(io, &stable_ids->n_threads);
-    state_u32(io, &stable_ids->n_backtraces);
-    state_u32(io, &stable_ids->n_pools);
-    state_u32(io, &stable_ids->n_groups);
-    state_u32(io, &stable_ids->lost_group);
-    state_check(
+    checkpoint_io_u32(io, &stable_ids->n_threads);
+    checkpoint_io_u32(io, &stable_ids->n_backtraces);
+    checkpoint_io_u32(io, &stable_ids->n_pools);
+    checkpoint_io_u32(io, &stable_ids->n_groups);
+    checkpoint_io_u32(io, &stable_ids->lost_group);
+    checkpoint_io_check(
         io,
         stable_ids->n_threads <= most->n_threads && stable_ids->n_backtraces <= most->n_backtraces
             && stable_ids->n_pools <= most->n_pools && stable_ids->n_groups <= most->n_groups
@@ -542,13 +542,13 @@ void stable_ids_visit(struct stable_ids *stable_ids, const struct stable_ids_mos
             && stable_ids->n_pools <= most->room.n_pools
             && stable_ids->lost_group <= stable_ids->n_groups,
         "more than the log defines");
-    state_count(io, &n_logs, most->n_logs);
+    checkpoint_io_count(io, &n_logs, most->n_logs);
     for (size_t i = 0; i < n_logs && checkpoint_io_code(io) == 0; i++) {
         if (checkpoint_io_is_loading(io)) {
             struct stable_ids_log *logs = dynamic_array_reserve(
                 stable_ids->logs, &stable_ids->logs_capacity, i + 1, sizeof *logs);
             if (!logs) {
-                state_no_memory(io);
+                checkpoint_io_no_memory(io);
                 return;
             }
             stable_ids->logs = logs;

@@ -471,12 +471,12 @@ static void save_blocks(struct live_table *table, struct checkpoint_io *io)
     struct live_block *block;
     bool has_groups = table->groups != NULL;
 
-    state_bool(io, &has_groups);
+    checkpoint_io_bool(io, &has_groups);
     while ((block = live_table_next(table, &cursor)) != NULL) {
         uint32_t group = live_table_group(table, block);
-        state_bytes(io, block, sizeof *block);
+        checkpoint_io_bytes(io, block, sizeof *block);
         if (has_groups)
-            state_u32(io, &group);
+            checkpoint_io_u32(io, &group);
     }
 }
 
@@ -507,18 +507,18 @@ static void load_blocks(struct live_table *table, size_t n, const struct live_ta
 {
     bool has_groups = false;
 
-    state_bool(io, &has_groups);
+    checkpoint_io_bool(io, &has_groups);
     for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         struct live_block block;
         uint32_t group = 0;
-        state_bytes(io, &block, sizeof block);
+        checkpoint_io_bytes(io, &block, sizeof block);
         if (has_groups)
-            state_u32(io, &group);
-        state_check(io, group <= most->n_groups && live_table_is_within(&block, most),
-                    "a live block");
+            checkpoint_io_u32(io, &group);
+        checkpoint_io_check(io, group <= most->n_groups && live_table_is_within(&block, most),
+                            "a live block");
         if (checkpoint_io_code(io) == 0 && put_block(table, &block, group, NULL) != 0)
-            state_no_memory(io);
-        state_check(io, table->n_blocks == i + 1, "two blocks at one address");
+            checkpoint_io_no_memory(io);
+        checkpoint_io_check(io, table->n_blocks == i + 1, "two blocks at one address");
     }
 }
 
@@ -527,7 +527,7 @@ void live_table_visit(struct live_table *table, const struct live_table_most *mo
 {
     size_t n = table->n_blocks;
 
-    state_count(io, &n, MAX_BLOCKS);
+    checkpoint_io_count(io, &n, MAX_BLOCKS);
     if (checkpoint_io_is_loading(io))
         load_blocks(table, n, most, io);
     else

@@ -738,14 +738,14 @@ static void visit_traits(struct process *process, struct checkpoint_io *io)
 {
     struct pairing_process *traits = &process->traits;
 
-    state_bool(io, &traits->is_forked);
-    state_bool(io, &traits->has_untracked_blocks);
-    state_bool(io, &traits->has_lost_events);
-    state_bool(io, &traits->is_untraced);
-    state_bool(io, &traits->ended_in_exec);
-    state_bool(io, &process->showed_unknown_end);
-    state_bool(io, &process->showed_unseen_end);
-    state_u64(io, &process->inherited_frees);
+    checkpoint_io_bool(io, &traits->is_forked);
+    checkpoint_io_bool(io, &traits->has_untracked_blocks);
+    checkpoint_io_bool(io, &traits->has_lost_events);
+    checkpoint_io_bool(io, &traits->is_untraced);
+    checkpoint_io_bool(io, &traits->ended_in_exec);
+    checkpoint_io_bool(io, &process->showed_unknown_end);
+    checkpoint_io_bool(io, &process->showed_unseen_end);
+    checkpoint_io_u64(io, &process->inherited_frees);
 }
 
 /* Free chains are linked in the order of reuse. */
@@ -755,18 +755,18 @@ static void visit_chains(struct pairing *pairing, uint32_t n_backtraces, struct 
     uint32_t index;
     size_t n_free = 0;
 
-    pairing->chains = state_array(io, pairing->chains, &n, &pairing->max_chains, STATE_MOST,
-                                  sizeof *pairing->chains);
+    pairing->chains = checkpoint_io_array(io, pairing->chains, &n, &pairing->max_chains,
+                                          CHECKPOINT_MOST, sizeof *pairing->chains);
     pairing->n_chains = n ? (uint32_t)n - 1 : 0;
-    state_u32(io, &pairing->free_chain);
+    checkpoint_io_u32(io, &pairing->free_chain);
     for (uint32_t i = 1; i <= pairing->n_chains; i++)
-        state_check(io,
-                    pairing->chains[i].next_free <= pairing->n_chains
-                        && pairing->chains[i].first_backtrace <= n_backtraces,
-                    "a chain");
-    state_check(io, pairing->free_chain <= pairing->n_chains, "a chain");
+        checkpoint_io_check(io,
+                            pairing->chains[i].next_free <= pairing->n_chains
+                                && pairing->chains[i].first_backtrace <= n_backtraces,
+                            "a chain");
+    checkpoint_io_check(io, pairing->free_chain <= pairing->n_chains, "a chain");
     for (index = pairing->free_chain; index && checkpoint_io_code(io) == 0; n_free++) {
-        state_check(io, n_free < pairing->n_chains, "chains that are free");
+        checkpoint_io_check(io, n_free < pairing->n_chains, "chains that are free");
         index = pairing->chains[index].next_free;
     }
 }
@@ -774,19 +774,20 @@ static void visit_chains(struct pairing *pairing, uint32_t n_backtraces, struct 
 static void visit_pending(struct pending_list *list, bool has_blocks,
                           const struct live_table_most *most, struct checkpoint_io *io)
 {
-    state_count(io, &list->n, PENDING_MAX);
+    checkpoint_io_count(io, &list->n, PENDING_MAX);
     for (size_t i = 0; i < list->n && checkpoint_io_code(io) == 0; i++) {
         struct pending *item = &list->items[i];
         struct live_table_most own = *most;
-        STATE_IMAGE(io, item);
+        CHECKPOINT_IMAGE(io, item);
         own.process = item->process;
-        state_check_bool(io, &item->is_realloc);
-        state_check(io,
-                    item->process && item->process <= most->n_processes && item->thread
-                        && item->thread <= most->n_threads && item->backtrace <= most->n_backtraces
-                        && item->group <= most->n_groups && item->block_group <= most->n_groups
-                        && (!has_blocks || live_table_is_within(&item->block, &own)),
-                    "an end");
+        checkpoint_io_check_bool(io, &item->is_realloc);
+        checkpoint_io_check(
+            io,
+            item->process && item->process <= most->n_processes && item->thread
+                && item->thread <= most->n_threads && item->backtrace <= most->n_backtraces
+                && item->group <= most->n_groups && item->block_group <= most->n_groups
+                && (!has_blocks || live_table_is_within(&item->block, &own)),
+            "an end");
     }
     if (checkpoint_io_code(io))
         list->n = 0;
@@ -794,10 +795,10 @@ static void visit_pending(struct pending_list *list, bool has_blocks,
 
 static void visit_open(struct pairing *pairing, struct checkpoint_io *io)
 {
-    pairing->open = state_array(io, pairing->open, &pairing->n_open, &pairing->max_open, STATE_MOST,
-                                sizeof *pairing->open);
+    pairing->open = checkpoint_io_array(io, pairing->open, &pairing->n_open, &pairing->max_open,
+                                        CHECKPOINT_MOST, sizeof *pairing->open);
     for (size_t i = 0; i < pairing->n_open; i++)
-        state_check(io, pairing->open[i].chain <= pairing->n_chains, "an open realloc");
+        checkpoint_io_check(io, pairing->open[i].chain <= pairing->n_chains, "an open realloc");
 }
 
 void pairing_visit(struct pairing *pairing, const struct live_table_most *limits,
@@ -807,26 +808,26 @@ void pairing_visit(struct pairing *pairing, const struct live_table_most *limits
     size_t n_processes = pairing->n_processes;
     size_t n_threads = pairing->n_threads;
 
-    STATE_IMAGE(io, &pairing->counts);
+    CHECKPOINT_IMAGE(io, &pairing->counts);
     visit_chains(pairing, limits->n_backtraces, io);
     most.n_threads = pairing->n_threads;
     most.n_chains = pairing->n_chains;
     visit_open(pairing, io);
     visit_pending(&pairing->ends, false, &most, io);
     visit_pending(&pairing->unseen, true, &most, io);
-    state_count(io, &n_threads, pairing->n_threads);
+    checkpoint_io_count(io, &n_threads, pairing->n_threads);
     for (size_t i = 1; i <= n_threads; i++) {
-        state_u64(io, &pairing->allocations[i].n);
-        state_u64(io, &pairing->allocations[i].n_before);
-        state_check(io, pairing->allocations[i].n_before <= pairing->allocations[i].n,
-                    "allocations of a thread");
+        checkpoint_io_u64(io, &pairing->allocations[i].n);
+        checkpoint_io_u64(io, &pairing->allocations[i].n_before);
+        checkpoint_io_check(io, pairing->allocations[i].n_before <= pairing->allocations[i].n,
+                            "allocations of a thread");
     }
-    state_count(io, &n_processes, pairing->n_processes);
+    checkpoint_io_count(io, &n_processes, pairing->n_processes);
     for (uint32_t i = 1; i <= n_processes && checkpoint_io_code(io) == 0; i++) {
         most.process = i;
         visit_traits(&pairing->processes[i], io);
         live_table_visit(&pairing->processes[i].live, &most, io);
-        state_check(io, i <= most.n_processes || pairing->processes[i].live.n_blocks == 0,
-                    "blocks of a process that is not there");
+        checkpoint_io_check(io, i <= most.n_processes || pairing->processes[i].live.n_blocks == 0,
+                            "blocks of a process that is not there");
     }
 }

@@ -31,23 +31,23 @@ void stream_state_visit(struct stream_state *state, struct checkpoint_io *io)
 {
     struct segment_position *positions;
 
-    state_keyed(io, &state->positions, SEGMENT_POSITION_KEY_BYTES, sizeof *positions);
+    checkpoint_io_keyed(io, &state->positions, SEGMENT_POSITION_KEY_BYTES, sizeof *positions);
     positions = state->positions.elements;
     for (size_t i = 0; i < state->positions.n; i++) {
-        state_check_bool(io, &positions[i].is_half);
-        state_check_bool(io, &positions[i].has_reported);
-        state_check_bool(io, &positions[i].is_done);
+        checkpoint_io_check_bool(io, &positions[i].is_half);
+        checkpoint_io_check_bool(io, &positions[i].has_reported);
+        checkpoint_io_check_bool(io, &positions[i].is_done);
     }
-    state_u64(io, &state->mark);
-    state_u64(io, &state->last_time);
-    state_u64(io, &state->claimed_bytes);
-    state_u64(io, &state->n_forgotten);
-    state_u64(io, &state->n_lost_nodes);
-    state_u64(io, &state->n_backward);
-    state_u64(io, &state->n_unknown);
-    state_u64(io, &state->n_impossible);
-    state_u64(io, &state->n_lost_parts);
-    state_u64(io, &state->lost_bytes);
-    state_bool(io, &state->has_begun);
-    state_bool(io, &state->is_cut);
+    checkpoint_io_u64(io, &state->mark);
+    checkpoint_io_u64(io, &state->last_time);
+    checkpoint_io_u64(io, &state->claimed_bytes);
+    checkpoint_io_u64(io, &state->n_forgotten);
+    checkpoint_io_u64(io, &state->n_lost_nodes);
+    checkpoint_io_u64(io, &state->n_backward);
+    checkpoint_io_u64(io, &state->n_unknown);
+    checkpoint_io_u64(io, &state->n_impossible);
+    checkpoint_io_u64(io, &state->n_lost_parts);
+    checkpoint_io_u64(io, &state->lost_bytes);
+    checkpoint_io_bool(io, &state->has_begun);
+    checkpoint_io_bool(io, &state->is_cut);
 }

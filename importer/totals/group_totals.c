@@ -250,10 +250,11 @@ static void visit_accounts(struct hash_map *accounts, uint32_t n_processes, size
 {
     const struct group_account *items;
 
-    state_keyed(io, accounts, KEY_BYTES, sizeof *items);
+    checkpoint_io_keyed(io, accounts, KEY_BYTES, sizeof *items);
     items = accounts->elements;
     for (size_t i = 0; i < accounts->n; i++)
-        state_check(io, items[i].process <= n_processes && items[i].of <= most, "an account");
+        checkpoint_io_check(io, items[i].process <= n_processes && items[i].of <= most,
+                            "an account");
 }
 
 void group_totals_visit(struct group_totals *totals, uint32_t n_processes, struct checkpoint_io *io)

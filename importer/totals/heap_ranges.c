@@ -568,33 +568,34 @@ void heap_ranges_visit(struct heap_ranges *ranges, uint32_t n_processes, struct 
 {
     const struct unit *units;
 
-    state_keyed(io, &ranges->units, sizeof(struct unit_key), sizeof *units);
+    checkpoint_io_keyed(io, &ranges->units, sizeof(struct unit_key), sizeof *units);
     units = ranges->units.elements;
     for (size_t i = 0; i < ranges->units.n; i++) {
-        state_check(io,
-                    units[i].key.process && units[i].key.process <= n_processes
-                        && units[i].key.class <= UNIT_OTHER && units[i].highest_end
-                        && units[i].lowest < units[i].highest_end
-                        && units[i].highest_end <= HIGHEST_END
-                        && units[i].lowest / UNIT_BYTES == units[i].key.number,
-                    "addresses of a heap");
+        checkpoint_io_check(io,
+                            units[i].key.process && units[i].key.process <= n_processes
+                                && units[i].key.class <= UNIT_OTHER && units[i].highest_end
+                                && units[i].lowest < units[i].highest_end
+                                && units[i].highest_end <= HIGHEST_END
+                                && units[i].lowest / UNIT_BYTES == units[i].key.number,
+                            "addresses of a heap");
         if (checkpoint_io_code(io) == 0)
             ranges->is_foreign[units[i].key.process] |= units[i].key.class == UNIT_OTHER;
     }
-    ranges->extents = state_array(io, ranges->extents, &ranges->n_extents, &ranges->max_extents,
-                                  STATE_MOST, sizeof *ranges->extents);
+    ranges->extents =
+        checkpoint_io_array(io, ranges->extents, &ranges->n_extents, &ranges->max_extents,
+                            CHECKPOINT_MOST, sizeof *ranges->extents);
     for (size_t i = 0; i < ranges->n_extents; i++) {
         struct latest *latest = get_latest(&ranges->latest, &ranges->extents[i]);
         if (latest)
             latest->place = i;
         else
-            state_no_memory(io);
-        state_check(io,
-                    ranges->extents[i].process && ranges->extents[i].process <= n_processes
-                        && ranges->extents[i].heap == 0
-                        && ranges->extents[i].start < ranges->extents[i].end
-                        && ranges->extents[i].end <= UINT64_MAX - UNIT_BYTES,
-                    "an extent of a heap");
+            checkpoint_io_no_memory(io);
+        checkpoint_io_check(io,
+                            ranges->extents[i].process && ranges->extents[i].process <= n_processes
+                                && ranges->extents[i].heap == 0
+                                && ranges->extents[i].start < ranges->extents[i].end
+                                && ranges->extents[i].end <= UINT64_MAX - UNIT_BYTES,
+                            "an extent of a heap");
     }
-    state_u64(io, &ranges->n_left_out);
+    checkpoint_io_u64(io, &ranges->n_left_out);
 }

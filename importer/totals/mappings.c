@@ -193,15 +193,15 @@ static void mapping_list_remove(struct mapping_list *list, struct mapping_place 
 void mapping_visit(struct mapping *piece, const struct statistics_room *room,
                    struct checkpoint_io *io)
 {
-    STATE_IMAGE(io, piece);
-    state_text(io, &piece->path, NULL);
-    state_check(io,
-                piece->process && piece->process <= room->n_processes
-                    && piece->thread <= room->n_threads && piece->backtrace <= room->n_backtraces
-                    && piece->unmap_thread <= room->n_threads
-                    && piece->unmap_backtrace <= room->n_backtraces && piece->length
-                    && piece->length <= UINT64_MAX - piece->address,
-                "a mapping");
+    CHECKPOINT_IMAGE(io, piece);
+    checkpoint_io_text(io, &piece->path, NULL);
+    checkpoint_io_check(
+        io,
+        piece->process && piece->process <= room->n_processes && piece->thread <= room->n_threads
+            && piece->backtrace <= room->n_backtraces && piece->unmap_thread <= room->n_threads
+            && piece->unmap_backtrace <= room->n_backtraces && piece->length
+            && piece->length <= UINT64_MAX - piece->address,
+        "a mapping");
 }
 
 static void load_pieces(struct mapping_list *list, size_t n, const struct statistics_room *room,
@@ -212,10 +212,10 @@ static void load_pieces(struct mapping_list *list, size_t n, const struct statis
     for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         struct mapping piece = {0};
         mapping_visit(&piece, room, io);
-        state_check(io, piece.address >= end, "mappings that overlap");
+        checkpoint_io_check(io, piece.address >= end, "mappings that overlap");
         end = mapping_end(&piece);
         if (checkpoint_io_code(io) == 0 && mapping_list_insert(list, &piece, NULL) != 0)
-            state_no_memory(io);
+            checkpoint_io_no_memory(io);
     }
 }
 
@@ -228,7 +228,7 @@ static void mapping_list_visit(struct mapping_list *list, const struct statistic
 
     for (size_t i = 0; i < list->n_chunks; i++)
         n += list->chunks[i]->n;
-    state_count(io, &n, STATE_MOST);
+    checkpoint_io_count(io, &n, CHECKPOINT_MOST);
     if (checkpoint_io_is_loading(io)) {
         load_pieces(list, n, room, io);
         return;
@@ -516,7 +516,7 @@ void mappings_visit(struct mappings *mappings, const struct statistics_room *roo
                     struct checkpoint_io *io)
 {
     mapping_list_visit(&mappings->live, room, io);
-    state_u64(io, &mappings->looked_ns);
-    state_u32(io, &mappings->looking_thread);
-    state_u64(io, &mappings->n_unknown);
+    checkpoint_io_u64(io, &mappings->looked_ns);
+    checkpoint_io_u32(io, &mappings->looking_thread);
+    checkpoint_io_u64(io, &mappings->n_unknown);
 }

@@ -203,25 +203,26 @@ int memory_samples_finish(struct memory_samples *samples, struct error *err)
 
 static void visit_process(struct process_samples *process, uint32_t id, struct checkpoint_io *io)
 {
-    STATE_IMAGE(io, &process->waiting);
-    STATE_IMAGE(io, &process->sampled);
-    state_u64(io, &process->look_ns);
-    process->heaps = state_array(io, process->heaps, &process->n_heaps, &process->max_heaps,
-                                 STATE_MOST, sizeof *process->heaps);
-    state_u64(io, &process->own_bytes);
-    state_u64(io, &process->own_private_bytes);
-    state_u64(io, &process->data_bytes);
-    state_bytes(io, process->gathered, sizeof process->gathered);
-    state_bool(io, &process->is_looked);
-    state_bool(io, &process->is_waiting);
-    state_check(io, !process->is_waiting || process->waiting.process == id, "a sample that waits");
+    CHECKPOINT_IMAGE(io, &process->waiting);
+    CHECKPOINT_IMAGE(io, &process->sampled);
+    checkpoint_io_u64(io, &process->look_ns);
+    process->heaps = checkpoint_io_array(io, process->heaps, &process->n_heaps, &process->max_heaps,
+                                         CHECKPOINT_MOST, sizeof *process->heaps);
+    checkpoint_io_u64(io, &process->own_bytes);
+    checkpoint_io_u64(io, &process->own_private_bytes);
+    checkpoint_io_u64(io, &process->data_bytes);
+    checkpoint_io_bytes(io, process->gathered, sizeof process->gathered);
+    checkpoint_io_bool(io, &process->is_looked);
+    checkpoint_io_bool(io, &process->is_waiting);
+    checkpoint_io_check(io, !process->is_waiting || process->waiting.process == id,
+                        "a sample that waits");
 }
 
 void memory_samples_visit(struct memory_samples *samples, struct checkpoint_io *io)
 {
     size_t n = samples->n_processes;
 
-    state_count(io, &n, samples->n_processes);
+    checkpoint_io_count(io, &n, samples->n_processes);
     for (size_t i = 1; i <= n && checkpoint_io_code(io) == 0; i++)
         visit_process(&samples->processes[i], (uint32_t)i, io);
 }

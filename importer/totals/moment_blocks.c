@@ -112,22 +112,22 @@ void moment_blocks_visit(struct moment_blocks *blocks, const struct statistics_r
 {
     size_t n = blocks->n_processes;
 
-    state_count(io, &n, blocks->n_processes);
+    checkpoint_io_count(io, &n, blocks->n_processes);
     for (size_t id = 1; id <= n; id++) {
         struct peak *peak = &blocks->peaks[id];
         struct block_list *list = &peak->ended;
-        state_u64(io, &peak->peak_ns);
-        state_u64(io, &peak->last_id);
-        list->items = state_array(io, list->items, &list->n, &list->capacity, STATE_MOST,
-                                  sizeof *list->items);
+        checkpoint_io_u64(io, &peak->peak_ns);
+        checkpoint_io_u64(io, &peak->last_id);
+        list->items = checkpoint_io_array(io, list->items, &list->n, &list->capacity,
+                                          CHECKPOINT_MOST, sizeof *list->items);
         for (size_t i = 0; i < list->n; i++) {
-            state_check(io,
-                        list->items[i].process == id && id <= room->n_processes
-                            && list->items[i].backtrace <= room->n_backtraces
-                            && list->items[i].address >> 48 == 0
-                            && list->items[i].size_bytes <= EVENT_MAX_BYTES
-                            && list->items[i].slack_bytes <= LIVE_BLOCK_SLACK_UNKNOWN,
-                        "a block of the peak");
+            checkpoint_io_check(io,
+                                list->items[i].process == id && id <= room->n_processes
+                                    && list->items[i].backtrace <= room->n_backtraces
+                                    && list->items[i].address >> 48 == 0
+                                    && list->items[i].size_bytes <= EVENT_MAX_BYTES
+                                    && list->items[i].slack_bytes <= LIVE_BLOCK_SLACK_UNKNOWN,
+                                "a block of the peak");
         }
     }
 }

@@ -375,12 +375,12 @@ static void visit_warnings(struct object_walk *walk, struct checkpoint_io *io)
 {
     size_t n = walk->n_texts;
 
-    state_count(io, &n, STATE_MOST);
+    checkpoint_io_count(io, &n, CHECKPOINT_MOST);
     for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         const char *text = checkpoint_io_is_loading(io) ? NULL : walk->warnings[i];
-        state_text(io, &text, NULL);
+        checkpoint_io_text(io, &text, NULL);
         if (checkpoint_io_is_loading(io) && add_warning(walk, text, NULL) != 0)
-            state_no_memory(io);
+            checkpoint_io_no_memory(io);
     }
 }
 
@@ -388,51 +388,53 @@ static void visit_nodes(struct object_walk *walk, struct checkpoint_io *io)
 {
     size_t n = walk->n_nodes ? walk->n_nodes + 1 : 0;
 
-    walk->nodes =
-        state_array(io, walk->nodes, &n, &walk->nodes_capacity, STATE_MOST, sizeof *walk->nodes);
+    walk->nodes = checkpoint_io_array(io, walk->nodes, &n, &walk->nodes_capacity, CHECKPOINT_MOST,
+                                      sizeof *walk->nodes);
     walk->n_nodes = n ? n - 1 : 0;
     for (size_t i = 1; i <= walk->n_nodes; i++) {
-        state_text(io, &walk->nodes[i].name, NULL);
-        state_check(io, walk->nodes[i].parent < i && walk->nodes[i].kind <= LOG_OBJECT_PADDING,
-                    "an object");
+        checkpoint_io_text(io, &walk->nodes[i].name, NULL);
+        checkpoint_io_check(io,
+                            walk->nodes[i].parent < i && walk->nodes[i].kind <= LOG_OBJECT_PADDING,
+                            "an object");
     }
 }
 
 static void visit_claims(struct object_walk *walk, struct checkpoint_io *io)
 {
-    walk->claims = state_array(io, walk->claims, &walk->n_claims, &walk->claims_capacity,
-                               STATE_MOST, sizeof *walk->claims);
+    walk->claims = checkpoint_io_array(io, walk->claims, &walk->n_claims, &walk->claims_capacity,
+                                       CHECKPOINT_MOST, sizeof *walk->claims);
     for (size_t i = 0; i < walk->n_claims; i++) {
         const struct object_claim *claim = &walk->claims[i];
-        state_check_bool(io, &claim->is_repeated);
-        state_check(io, claim->node && claim->node <= walk->n_nodes && claim->kind <= 2, "a claim");
+        checkpoint_io_check_bool(io, &claim->is_repeated);
+        checkpoint_io_check(io, claim->node && claim->node <= walk->n_nodes && claim->kind <= 2,
+                            "a claim");
         if (checkpoint_io_code(io) == 0 && checkpoint_io_is_loading(io) && !claim->is_repeated
             && id_table_add(&walk->by_address, id_table_hash(claim->address, 0), (uint32_t)i + 1))
-            state_no_memory(io);
+            checkpoint_io_no_memory(io);
     }
 }
 
 static void visit_walk(struct object_walk *walk, const struct statistics_room *room,
                        struct checkpoint_io *io)
 {
-    state_text(io, &walk->name, NULL);
-    state_u64(io, &walk->start_ns);
-    state_u32(io, &walk->process);
-    state_u32(io, &walk->thread);
-    state_u64(io, &walk->number);
+    checkpoint_io_text(io, &walk->name, NULL);
+    checkpoint_io_u64(io, &walk->start_ns);
+    checkpoint_io_u32(io, &walk->process);
+    checkpoint_io_u32(io, &walk->thread);
+    checkpoint_io_u64(io, &walk->number);
     visit_nodes(walk, io);
     visit_claims(walk, io);
     visit_warnings(walk, io);
-    state_u64(io, &walk->n_warnings);
-    state_u64(io, &walk->live_blocks);
-    state_u64(io, &walk->live_bytes);
-    state_u64(io, &walk->claimed_blocks);
-    state_u64(io, &walk->claimed_bytes);
+    checkpoint_io_u64(io, &walk->n_warnings);
+    checkpoint_io_u64(io, &walk->live_blocks);
+    checkpoint_io_u64(io, &walk->live_bytes);
+    checkpoint_io_u64(io, &walk->claimed_blocks);
+    checkpoint_io_u64(io, &walk->claimed_bytes);
     uint64_t n_unclaimed = walk->n_unclaimed;
-    state_u64(io, &n_unclaimed);
+    checkpoint_io_u64(io, &n_unclaimed);
     walk->n_unclaimed = (size_t)n_unclaimed;
-    state_bool(io, &walk->is_open);
-    state_check(
+    checkpoint_io_bool(io, &walk->is_open);
+    checkpoint_io_check(
         io, walk->process && walk->process <= room->n_processes && walk->thread <= room->n_threads,
         "a walk");
 }
@@ -442,13 +444,13 @@ void object_walks_visit(struct object_walks *walks, const struct statistics_room
 {
     size_t n = walks->n;
 
-    state_count(io, &n, STATE_MOST);
+    checkpoint_io_count(io, &n, CHECKPOINT_MOST);
     for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         if (checkpoint_io_is_loading(io)) {
             struct object_walk *list =
                 dynamic_array_reserve(walks->list, &walks->capacity, i + 1, sizeof *list);
             if (!list) {
-                state_no_memory(io);
+                checkpoint_io_no_memory(io);
                 return;
             }
             walks->list = list;
@@ -456,19 +458,21 @@ void object_walks_visit(struct object_walks *walks, const struct statistics_room
         }
         visit_walk(&walks->list[i], room, io);
     }
-    state_count(io, &walks->n_open, OBJECT_WALKS_OPEN);
+    checkpoint_io_count(io, &walks->n_open, OBJECT_WALKS_OPEN);
     for (size_t i = 0; i < walks->n_open; i++) {
         uint64_t index = walks->open[i];
-        state_u64(io, &index);
-        state_check(io, index < walks->n, "an open walk");
+        checkpoint_io_u64(io, &index);
+        checkpoint_io_check(io, index < walks->n, "an open walk");
         walks->open[i] = checkpoint_io_code(io) ? 0 : (size_t)index;
     }
-    state_keyed(io, &walks->unclaimed, 3 * sizeof(uint32_t), sizeof(struct pair_totals_entry));
+    checkpoint_io_keyed(io, &walks->unclaimed, 3 * sizeof(uint32_t),
+                        sizeof(struct pair_totals_entry));
     for (size_t i = 0; i < walks->unclaimed.n; i++) {
         const struct pair_totals_entry *entry =
             &((struct pair_totals_entry *)walks->unclaimed.elements)[i];
-        state_check(io, entry->process <= walks->n && entry->from <= room->n_backtraces, "a walk");
+        checkpoint_io_check(io, entry->process <= walks->n && entry->from <= room->n_backtraces,
+                            "a walk");
     }
-    state_u64(io, &walks->n_bad);
-    state_u64(io, &walks->n_left_out);
+    checkpoint_io_u64(io, &walks->n_bad);
+    checkpoint_io_u64(io, &walks->n_left_out);
 }

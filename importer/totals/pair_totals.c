@@ -85,11 +85,11 @@ void pair_totals_visit(struct hash_map *tally, uint32_t n_processes, uint32_t mo
 {
     const struct pair_totals_entry *entries;
 
-    state_keyed(io, tally, KEY_BYTES, sizeof *entries);
+    checkpoint_io_keyed(io, tally, KEY_BYTES, sizeof *entries);
     entries = tally->elements;
     for (size_t i = 0; i < tally->n; i++)
-        state_check(io,
-                    entries[i].process <= n_processes && entries[i].from <= most
-                        && entries[i].to <= most,
-                    "a tally");
+        checkpoint_io_check(io,
+                            entries[i].process <= n_processes && entries[i].from <= most
+                                && entries[i].to <= most,
+                            "a tally");
 }

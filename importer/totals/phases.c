@@ -234,12 +234,13 @@ void phases_leaked(struct phases *phases, uint64_t allocation_id, uint64_t block
 static void visit_list(struct phase **list, size_t *n, size_t *capacity, size_t most,
                        uint32_t n_threads, struct checkpoint_io *io)
 {
-    *list = state_array(io, *list, n, capacity, most, sizeof **list);
+    *list = checkpoint_io_array(io, *list, n, capacity, most, sizeof **list);
     for (size_t i = 0; i < *n; i++) {
         struct phase *phase = &(*list)[i];
-        state_text(io, &phase->name, NULL);
-        state_check_bool(io, &phase->is_open);
-        state_check(io, phase->name && phase->parent <= i && phase->thread <= n_threads, "a phase");
+        checkpoint_io_text(io, &phase->name, NULL);
+        checkpoint_io_check_bool(io, &phase->is_open);
+        checkpoint_io_check(io, phase->name && phase->parent <= i && phase->thread <= n_threads,
+                            "a phase");
     }
 }
 
@@ -254,24 +255,24 @@ static void visit_names(struct phases *phases, struct checkpoint_io *io)
 {
     size_t n = phases->n_names;
 
-    state_count(io, &n, PHASES_NAMES + 1);
+    checkpoint_io_count(io, &n, PHASES_NAMES + 1);
     for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         const char *text = checkpoint_io_is_loading(io) ? NULL : phases_name(phases, i);
-        state_text(io, &text, NULL);
-        state_check(io, (text != NULL) == (i < PHASES_NAMES), "a name of phases");
+        checkpoint_io_text(io, &text, NULL);
+        checkpoint_io_check(io, (text != NULL) == (i < PHASES_NAMES), "a name of phases");
         if (checkpoint_io_code(io) == 0 && checkpoint_io_is_loading(io))
-            state_check(io, take_name(phases, text, i), "a name of phases");
+            checkpoint_io_check(io, take_name(phases, text, i), "a name of phases");
         if (checkpoint_io_code(io) == 0)
-            STATE_IMAGE(io, &phases->names[i]);
+            CHECKPOINT_IMAGE(io, &phases->names[i]);
     }
 }
 
 static void visit_open(struct phases *phases, struct checkpoint_io *io)
 {
-    phases->open = state_array(io, phases->open, &phases->n_open, &phases->open_capacity,
-                               PHASES_OPEN - phases->n_passing, sizeof *phases->open);
+    phases->open = checkpoint_io_array(io, phases->open, &phases->n_open, &phases->open_capacity,
+                                       PHASES_OPEN - phases->n_passing, sizeof *phases->open);
     for (size_t i = 0; i < phases->n_open; i++)
-        state_check(
+        checkpoint_io_check(
             io, phases->open[i] < phases->n && (i == 0 || phases->open[i - 1] < phases->open[i]),
             "an open phase");
 }
@@ -279,13 +280,13 @@ static void visit_open(struct phases *phases, struct checkpoint_io *io)
 void phases_visit(struct phases *phases, uint32_t n_threads, struct checkpoint_io *io)
 {
     visit_list(&phases->list, &phases->n, &phases->capacity,
-               phases->most ? phases->most : STATE_MOST, n_threads, io);
+               phases->most ? phases->most : CHECKPOINT_MOST, n_threads, io);
     visit_list(&phases->passing, &phases->n_passing, &phases->passing_capacity, PHASES_OPEN,
                n_threads, io);
     visit_open(phases, io);
     visit_names(phases, io);
-    state_u64(io, &phases->n_left_out);
-    state_u64(io, &phases->window_peak);
+    checkpoint_io_u64(io, &phases->n_left_out);
+    checkpoint_io_u64(io, &phases->window_peak);
     if (checkpoint_io_code(io))
         phases->n = phases->n_open = phases->n_passing = 0;
 }

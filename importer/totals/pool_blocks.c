@@ -641,7 +641,7 @@ static void fill_inner(struct pool_blocks *blocks, struct checkpoint_io *io)
         while ((block = pairing_next_live(blocks->pairing, pool, &cursor)) != NULL) {
             const struct address_item item = item_of(block, pool);
             if (address_set_put(&blocks->inner[process_of(blocks, pool)], &item, NULL) != 0)
-                state_no_memory(io);
+                checkpoint_io_no_memory(io);
         }
     }
 }
@@ -649,18 +649,18 @@ static void fill_inner(struct pool_blocks *blocks, struct checkpoint_io *io)
 static void check_place(const struct pool_blocks *blocks, const struct address_item *item,
                         uint32_t process, struct checkpoint_io *io)
 {
-    state_check(io,
-                process && process <= blocks->room.n_processes && item->of <= blocks->n_pools
-                    && item->address >> LOG_ADDRESS_BITS == 0
-                    && item->size_bytes <= EVENT_MAX_BYTES,
-                "a block that pools lie in");
+    checkpoint_io_check(io,
+                        process && process <= blocks->room.n_processes
+                            && item->of <= blocks->n_pools && item->address >> LOG_ADDRESS_BITS == 0
+                            && item->size_bytes <= EVENT_MAX_BYTES,
+                        "a block that pools lie in");
 }
 
 static void visit_moving(struct pool_blocks *blocks, struct movings *movings,
                          struct checkpoint_io *io)
 {
-    movings->list = state_array(io, movings->list, &movings->n, &movings->capacity, STATE_MOST,
-                                sizeof *movings->list);
+    movings->list = checkpoint_io_array(io, movings->list, &movings->n, &movings->capacity,
+                                        CHECKPOINT_MOST, sizeof *movings->list);
     for (size_t i = 0; i < movings->n; i++)
         check_place(blocks, &movings->list[i].item, movings->list[i].process, io);
 }
@@ -674,13 +674,13 @@ static void visit_taken(struct pool_blocks *blocks, uint32_t n_processes, struct
         const struct address_item *item = address_set_first_at(taken, 0);
         for (; item && checkpoint_io_code(io) == 0; item = address_set_next(taken, item))
             if (put_moving(&all, process, item, NULL) != 0)
-                state_no_memory(io);
+                checkpoint_io_no_memory(io);
     }
     visit_moving(blocks, &all, io);
     for (size_t i = 0; checkpoint_io_is_loading(io) && i < all.n && checkpoint_io_code(io) == 0;
          i++)
         if (address_set_put(&blocks->taken[all.list[i].process], &all.list[i].item, NULL) != 0)
-            state_no_memory(io);
+            checkpoint_io_no_memory(io);
     free(all.list);
 }
 
@@ -692,20 +692,20 @@ void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, uint32_
                                          .n_groups = n_groups};
     size_t n_pools = blocks->n_pools;
 
-    state_count(io, &n_pools, blocks->room.n_pools);
+    checkpoint_io_count(io, &n_pools, blocks->room.n_pools);
     blocks->n_pools = (uint32_t)n_pools;
     for (size_t pool = 1; pool <= n_pools; pool++) {
-        state_u32(io, &blocks->processes[pool]);
-        STATE_IMAGE(io, &blocks->accounts[pool]);
-        state_check(io, blocks->processes[pool] && blocks->processes[pool] <= n_processes,
-                    "whose a pool is");
+        checkpoint_io_u32(io, &blocks->processes[pool]);
+        CHECKPOINT_IMAGE(io, &blocks->accounts[pool]);
+        checkpoint_io_check(io, blocks->processes[pool] && blocks->processes[pool] <= n_processes,
+                            "whose a pool is");
     }
     visit_moving(blocks, &blocks->moving, io);
     visit_moving(blocks, &blocks->moving_taken, io);
     visit_taken(blocks, n_processes, io);
-    state_u64(io, &blocks->n_pairs);
+    checkpoint_io_u64(io, &blocks->n_pairs);
     uint64_t n_unknown = blocks->n_unknown_pools + blocks->n_settled_unknown;
-    state_u64(io, &n_unknown);
+    checkpoint_io_u64(io, &n_unknown);
     pairing_visit(blocks->pairing, &most, io);
     if (!checkpoint_io_is_loading(io))
         return;

@@ -368,32 +368,33 @@ static void visit_item(struct kept *item, const struct statistics_room *room,
     struct event *event = &item->event;
     struct mapping *piece = &item->mapping;
 
-    state_u32(io, &kind);
-    state_check(io, kind <= KEPT_MEMORY, "a kept row");
+    checkpoint_io_u32(io, &kind);
+    checkpoint_io_check(io, kind <= KEPT_MEMORY, "a kept row");
     item->kind = kind <= KEPT_MEMORY ? (enum kept_kind)kind : KEPT_MOVE;
     switch (item->kind) {
     case KEPT_EVENT:
-        STATE_IMAGE(io, event);
+        CHECKPOINT_IMAGE(io, event);
         if (event->kind == EVENT_MARKER)
-            state_text(io, &event->text, NULL);
+            checkpoint_io_text(io, &event->text, NULL);
         else
             event->text = NULL; /* of others it is no text */
-        state_check(io,
-                    event->process && event->process <= room->n_processes
-                        && event->thread <= room->n_threads
-                        && event->backtrace <= room->n_backtraces && event->kind <= EVENT_LOST,
-                    "an event");
+        checkpoint_io_check(io,
+                            event->process && event->process <= room->n_processes
+                                && event->thread <= room->n_threads
+                                && event->backtrace <= room->n_backtraces
+                                && event->kind <= EVENT_LOST,
+                            "an event");
         return;
     case KEPT_MAPPING:
         mapping_visit(piece, room, io);
         return;
     case KEPT_MOVE:
-        STATE_IMAGE(io, &item->move);
+        CHECKPOINT_IMAGE(io, &item->move);
         return;
     default:
-        STATE_IMAGE(io, &item->memory);
-        state_check(io, item->memory.process && item->memory.process <= room->n_processes,
-                    "a sample");
+        CHECKPOINT_IMAGE(io, &item->memory);
+        checkpoint_io_check(io, item->memory.process && item->memory.process <= room->n_processes,
+                            "a sample");
     }
 }
 
@@ -414,7 +415,7 @@ static void save(struct row_spool *kept, const struct statistics_room *room,
     size_t n_all = n + count_waiting(kept);
     int code = spill_file_flush(&kept->file, NULL);
 
-    state_count(io, &n_all, STATE_MOST);
+    checkpoint_io_count(io, &n_all, CHECKPOINT_MOST);
     for (size_t i = 0; i < n && code == 0 && checkpoint_io_code(io) == 0; i++) {
         code = read_item(kept, i, &item, NULL);
         if (code == 0)
@@ -424,7 +425,7 @@ static void save(struct row_spool *kept, const struct statistics_room *room,
         if (has_waiting(kept, i))
             visit_item(&kept->waiting[i], room, io);
     if (code)
-        state_refuse(io, ERROR_IO, "a temporary file cannot be read");
+        checkpoint_io_refuse(io, ERROR_IO, "a temporary file cannot be read");
 }
 
 static void load(struct row_spool *kept, const struct statistics_room *room,
@@ -432,24 +433,24 @@ static void load(struct row_spool *kept, const struct statistics_room *room,
 {
     size_t n = 0;
 
-    state_count(io, &n, STATE_MOST);
+    checkpoint_io_count(io, &n, CHECKPOINT_MOST);
     for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         struct kept item = {0};
         visit_item(&item, room, io);
         if (checkpoint_io_code(io) == 0 && take(kept, &item, NULL) != 0)
-            state_refuse(io, ERROR_IO, "a temporary file cannot be written");
+            checkpoint_io_refuse(io, ERROR_IO, "a temporary file cannot be written");
     }
 }
 
 void row_spool_visit(struct row_spool *kept, const struct statistics_room *room,
                      struct checkpoint_io *io)
 {
-    state_u64(io, &kept->slot_ns);
-    state_check(io, kept->slot_ns <= MOST_SLOT_NS, "a distance of samples");
+    checkpoint_io_u64(io, &kept->slot_ns);
+    checkpoint_io_check(io, kept->slot_ns <= MOST_SLOT_NS, "a distance of samples");
     if (checkpoint_io_is_loading(io))
         load(kept, room, io);
     else
         save(kept, room, io);
     for (int kind = 0; kind < KEPT_KINDS; kind++)
-        state_u64(io, &kept->n_left_out[kind]);
+        checkpoint_io_u64(io, &kept->n_left_out[kind]);
 }

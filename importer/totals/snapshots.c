@@ -439,9 +439,9 @@ static void save_changes(struct snapshots *snapshots, const struct taken *taken,
                          struct checkpoint_io *io)
 {
     if (checkpoint_io_code(io) == 0 && read_changes(snapshots, taken, NULL) != 0)
-        state_refuse(io, ERROR_IO, "a temporary file cannot be read");
+        checkpoint_io_refuse(io, ERROR_IO, "a temporary file cannot be read");
     if (checkpoint_io_code(io) == 0)
-        state_bytes(io, snapshots->changes, taken->n_changes * sizeof(struct change));
+        checkpoint_io_bytes(io, snapshots->changes, taken->n_changes * sizeof(struct change));
 }
 
 static void load_changes(struct snapshots *snapshots, struct taken *taken, size_t n,
@@ -450,11 +450,11 @@ static void load_changes(struct snapshots *snapshots, struct taken *taken, size_
     begin_taken(snapshots, taken, taken->at_ns);
     for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         struct change change;
-        state_bytes(io, &change, sizeof change);
-        state_check(io, change.number < n_stacks, "a stack of a snapshot");
+        checkpoint_io_bytes(io, &change, sizeof change);
+        checkpoint_io_check(io, change.number < n_stacks, "a stack of a snapshot");
         if (checkpoint_io_code(io) == 0
             && spill_file_append(&snapshots->file, &change, sizeof change, NULL) != 0)
-            state_refuse(io, ERROR_IO, "a temporary file cannot be written");
+            checkpoint_io_refuse(io, ERROR_IO, "a temporary file cannot be written");
         taken->n_changes++;
     }
 }
@@ -465,26 +465,26 @@ static void visit_plan(struct snapshots *snapshots, struct plan *plan, uint32_t 
     uint32_t shift = plan->shift;
     size_t n_taken = plan->n_taken;
 
-    state_u64(io, &plan->start_ns);
-    state_u64(io, &plan->next_ns);
-    state_u64(io, &plan->recorded_ns);
-    state_bool(io, &plan->is_paused);
-    state_u32(io, &shift);
-    state_count(io, &n_taken, SNAPSHOTS_MAX);
-    state_check(io,
-                shift <= MOST_SHIFT && (!plan->is_paused || plan->next_ns == UINT64_MAX)
-                    && plan->next_ns
-                           == (plan->next_ns == UINT64_MAX
-                                   ? UINT64_MAX
-                                   : plan->start_ns + (((uint64_t)n_taken + 1) << shift)),
-                "how often snapshots are taken");
+    checkpoint_io_u64(io, &plan->start_ns);
+    checkpoint_io_u64(io, &plan->next_ns);
+    checkpoint_io_u64(io, &plan->recorded_ns);
+    checkpoint_io_bool(io, &plan->is_paused);
+    checkpoint_io_u32(io, &shift);
+    checkpoint_io_count(io, &n_taken, SNAPSHOTS_MAX);
+    checkpoint_io_check(io,
+                        shift <= MOST_SHIFT && (!plan->is_paused || plan->next_ns == UINT64_MAX)
+                            && plan->next_ns
+                                   == (plan->next_ns == UINT64_MAX
+                                           ? UINT64_MAX
+                                           : plan->start_ns + (((uint64_t)n_taken + 1) << shift)),
+                        "how often snapshots are taken");
     plan->shift = shift;
     plan->n_taken = (unsigned)n_taken;
     for (size_t i = 0; i < n_taken && checkpoint_io_code(io) == 0; i++) {
         struct taken *taken = &plan->taken[i];
         size_t n = taken->n_changes;
-        state_u64(io, &taken->at_ns);
-        state_count(io, &n, n_stacks);
+        checkpoint_io_u64(io, &taken->at_ns);
+        checkpoint_io_count(io, &n, n_stacks);
         if (checkpoint_io_is_loading(io))
             load_changes(snapshots, taken, n, n_stacks, io);
         else
@@ -498,8 +498,8 @@ void snapshots_visit(struct snapshots *snapshots, const struct totals *totals,
     size_t n = totals->n_processes;
 
     if (!checkpoint_io_is_loading(io) && spill_file_flush(&snapshots->file, NULL) != 0)
-        state_refuse(io, ERROR_IO, "a temporary file cannot be written");
-    state_count(io, &n, totals->n_processes);
+        checkpoint_io_refuse(io, ERROR_IO, "a temporary file cannot be written");
+    checkpoint_io_count(io, &n, totals->n_processes);
     for (size_t id = 1; id <= n && checkpoint_io_code(io) == 0; id++) {
         visit_plan(snapshots, &snapshots->plans[id], totals->processes[id].n_stacks, io);
         if (checkpoint_io_is_loading(io))

@@ -54,12 +54,12 @@ void chain_totals_visit(struct hash_map *totals, uint32_t n_processes, uint32_t 
 {
     const struct chain_totals_entry *entries;
 
-    state_keyed(io, totals, KEY_BYTES, sizeof *entries);
+    checkpoint_io_keyed(io, totals, KEY_BYTES, sizeof *entries);
     entries = totals->elements;
     for (size_t i = 0; i < totals->n; i++)
-        state_check(io,
-                    entries[i].process <= n_processes && entries[i].first_backtrace <= n_backtraces,
-                    "totals of chains");
+        checkpoint_io_check(
+            io, entries[i].process <= n_processes && entries[i].first_backtrace <= n_backtraces,
+            "totals of chains");
 }
 
 /* ---- blocks that are live at the end ---- */

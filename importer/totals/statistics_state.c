@@ -28,34 +28,34 @@ static void visit_process(struct statistics *statistics, struct process_statisti
     mappings_visit(&own->mappings, &room, io);
     phases_visit(&own->phases, statistics->room.n_threads, io);
     windows_visit(&own->windows, io);
-    state_u64(io, &own->allocated_bytes);
-    state_u64(io, &own->n_events);
-    state_u64(io, &own->last_ns);
-    state_u64(io, &own->event_ns);
-    state_bool(io, &own->has_exec);
-    state_bool(io, &own->has_ended);
-    state_bool(io, &own->is_untraced);
-    state_bool(io, &own->was_untraced);
+    checkpoint_io_u64(io, &own->allocated_bytes);
+    checkpoint_io_u64(io, &own->n_events);
+    checkpoint_io_u64(io, &own->last_ns);
+    checkpoint_io_u64(io, &own->event_ns);
+    checkpoint_io_bool(io, &own->has_exec);
+    checkpoint_io_bool(io, &own->has_ended);
+    checkpoint_io_bool(io, &own->is_untraced);
+    checkpoint_io_bool(io, &own->was_untraced);
     address_ranges_visit(&own->mapped_blocks, io);
-    state_u64(io, &own->lowest_break);
-    state_bool(io, &traits->is_forked);
-    state_bool(io, &traits->has_untracked_blocks);
-    state_bool(io, &traits->has_lost_events);
-    state_bool(io, &traits->is_untraced);
-    state_bool(io, &traits->ended_in_exec);
+    checkpoint_io_u64(io, &own->lowest_break);
+    checkpoint_io_bool(io, &traits->is_forked);
+    checkpoint_io_bool(io, &traits->has_untracked_blocks);
+    checkpoint_io_bool(io, &traits->has_lost_events);
+    checkpoint_io_bool(io, &traits->is_untraced);
+    checkpoint_io_bool(io, &traits->ended_in_exec);
 }
 
 static void visit_own(struct statistics *statistics, struct checkpoint_io *io)
 {
     size_t n = statistics->n_processes;
 
-    state_part(io, STATE_STATISTICS, VERSION);
-    state_u64(io, &statistics->last_mapping_id);
-    state_u64(io, &statistics->n_events);
-    state_u64(io, &statistics->estimated_bytes);
-    state_u64(io, &statistics->n_unknown_phase_ends);
-    state_u64(io, &statistics->n_lost_pool_events);
-    state_count(io, &n, statistics->n_processes);
+    checkpoint_io_part(io, CHECKPOINT_STATISTICS, VERSION);
+    checkpoint_io_u64(io, &statistics->last_mapping_id);
+    checkpoint_io_u64(io, &statistics->n_events);
+    checkpoint_io_u64(io, &statistics->estimated_bytes);
+    checkpoint_io_u64(io, &statistics->n_unknown_phase_ends);
+    checkpoint_io_u64(io, &statistics->n_lost_pool_events);
+    checkpoint_io_count(io, &n, statistics->n_processes);
     for (size_t id = 1; id <= n && checkpoint_io_code(io) == 0; id++)
         visit_process(statistics, &statistics->processes[id], io);
     chain_totals_visit(&statistics->chains, statistics->n_processes, statistics->room.n_backtraces,
@@ -71,14 +71,14 @@ static void visit_groups(struct statistics *statistics, struct checkpoint_io *io
 {
     bool has_groups = statistics->groups != NULL;
 
-    state_bool(io, &has_groups);
-    state_check(io, !has_groups || statistics->groups, "groups that are not defined");
+    checkpoint_io_bool(io, &has_groups);
+    checkpoint_io_check(io, !has_groups || statistics->groups, "groups that are not defined");
     if (has_groups && statistics->groups)
         group_totals_visit(statistics->groups, statistics->n_processes, io);
     for (uint32_t id = 1; !has_groups && statistics->groups && id <= statistics->n_processes; id++)
         if (checkpoint_io_code(io) == 0
             && group_totals_take_root(statistics->groups, statistics->totals, id, NULL) != 0)
-            state_no_memory(io);
+            checkpoint_io_no_memory(io);
 }
 
 /* Pools need malloc's live blocks to find enclosing ones; they are not saved twice. */
@@ -90,7 +90,7 @@ static void put_outer_blocks(struct statistics *statistics, struct checkpoint_io
         while (checkpoint_io_code(io) == 0
                && (block = pairing_next_live(statistics->pairing, id, &cursor)) != NULL)
             if (pool_blocks_put_outer(statistics->pools, id, block, NULL) != 0)
-                state_no_memory(io);
+                checkpoint_io_no_memory(io);
     }
 }
 
@@ -98,8 +98,8 @@ static void visit_pools(struct statistics *statistics, struct checkpoint_io *io)
 {
     bool has_pools = statistics->pools != NULL;
 
-    state_bool(io, &has_pools);
-    state_check(io, !has_pools || statistics->pools, "pools that are not defined");
+    checkpoint_io_bool(io, &has_pools);
+    checkpoint_io_check(io, !has_pools || statistics->pools, "pools that are not defined");
     if (has_pools && statistics->pools)
         pool_blocks_visit(statistics->pools, statistics->n_processes,
                           (uint32_t)statistics->definitions->n_groups, io);
@@ -119,24 +119,24 @@ void statistics_visit(struct statistics *statistics, struct checkpoint_io *io)
                                          .context = statistics->totals};
 
     if (statistics->lifetimes)
-        state_refuse(io, ERROR_BUG, "rows are kept, which no state has");
+        checkpoint_io_refuse(io, ERROR_BUG, "rows are kept, which no state has");
     visit_own(statistics, io);
-    state_part(io, STATE_TOTALS, VERSION);
+    checkpoint_io_part(io, CHECKPOINT_TOTALS, VERSION);
     totals_visit(statistics->totals, io);
-    state_part(io, STATE_PAIRING, PAIRING_VERSION);
+    checkpoint_io_part(io, CHECKPOINT_PAIRING, PAIRING_VERSION);
     pairing_visit(statistics->pairing, &most, io);
-    state_part(io, STATE_GROUPS, VERSION);
+    checkpoint_io_part(io, CHECKPOINT_GROUPS, VERSION);
     visit_groups(statistics, io);
-    state_part(io, STATE_POOLS, POOLS_VERSION);
+    checkpoint_io_part(io, CHECKPOINT_POOLS, POOLS_VERSION);
     visit_pools(statistics, io);
-    state_part(io, STATE_WALKS, VERSION);
+    checkpoint_io_part(io, CHECKPOINT_WALKS, VERSION);
     object_walks_visit(&statistics->walks, &room, io);
-    state_part(io, STATE_HEAPS, VERSION);
+    checkpoint_io_part(io, CHECKPOINT_HEAPS, VERSION);
     heap_ranges_visit(statistics->heaps, room.n_processes, io);
-    state_part(io, STATE_SNAPSHOTS, VERSION);
+    checkpoint_io_part(io, CHECKPOINT_SNAPSHOTS, VERSION);
     snapshots_visit(statistics->snapshots, statistics->totals, io);
-    state_part(io, STATE_SAMPLES, VERSION);
+    checkpoint_io_part(io, CHECKPOINT_SAMPLES, VERSION);
     memory_samples_visit(statistics->memory_samples, io);
-    state_part(io, STATE_MOMENTS, MOMENTS_VERSION);
+    checkpoint_io_part(io, CHECKPOINT_MOMENTS, MOMENTS_VERSION);
     moment_blocks_visit(statistics->blocks, &room, io);
 }

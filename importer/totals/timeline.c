@@ -209,18 +209,19 @@ void timeline_visit(struct timeline *timeline, struct checkpoint_io *io)
 {
     uint32_t shift = timeline->shift;
 
-    timeline->kept = state_array(io, timeline->kept, &timeline->n_kept, &timeline->max_kept,
-                                 TIMELINE_MAX_BUCKETS, sizeof *timeline->kept);
-    state_u64(io, &timeline->start_ns);
-    state_bytes(io, &timeline->live_variance, sizeof timeline->live_variance);
-    state_u32(io, &shift);
-    state_count(io, &timeline->n_buckets, TIMELINE_MAX_BUCKETS);
-    state_check(io, shift < 64 && timeline->n_kept <= timeline->n_buckets, "a timeline");
+    timeline->kept = checkpoint_io_array(io, timeline->kept, &timeline->n_kept, &timeline->max_kept,
+                                         TIMELINE_MAX_BUCKETS, sizeof *timeline->kept);
+    checkpoint_io_u64(io, &timeline->start_ns);
+    checkpoint_io_bytes(io, &timeline->live_variance, sizeof timeline->live_variance);
+    checkpoint_io_u32(io, &shift);
+    checkpoint_io_count(io, &timeline->n_buckets, TIMELINE_MAX_BUCKETS);
+    checkpoint_io_check(io, shift < 64 && timeline->n_kept <= timeline->n_buckets, "a timeline");
     timeline->shift = shift;
     timeline->last = timeline->n_kept ? &timeline->kept[timeline->n_kept - 1] : NULL;
     for (size_t i = 0; i < timeline->n_kept; i++)
-        state_check(io,
-                    timeline->kept[i].number < timeline->n_buckets
-                        && (i == 0 || timeline->kept[i - 1].number < timeline->kept[i].number),
-                    "a timeline");
+        checkpoint_io_check(
+            io,
+            timeline->kept[i].number < timeline->n_buckets
+                && (i == 0 || timeline->kept[i - 1].number < timeline->kept[i].number),
+            "a timeline");
 }

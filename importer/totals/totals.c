@@ -717,19 +717,19 @@ uint64_t totals_n_elided(const struct totals *totals)
 static void check_run(const struct pair_totals_run *run, uint32_t n_processes, uint32_t most,
                       struct checkpoint_io *io)
 {
-    state_check(io, run->process <= n_processes && run->to <= most, "a run of a tally");
+    checkpoint_io_check(io, run->process <= n_processes && run->to <= most, "a run of a tally");
 }
 
 static void visit_variances(struct stack_totals *stack, struct checkpoint_io *io)
 {
-    STATE_IMAGE(io, stack->variances);
+    CHECKPOINT_IMAGE(io, stack->variances);
 }
 
 static void save_stacks(struct process_totals *process, struct checkpoint_io *io)
 {
     for (uint32_t i = 0; i < process->n_stacks; i++) {
         struct stack_totals *stack = totals_stack(process, i);
-        STATE_IMAGE(io, stack);
+        CHECKPOINT_IMAGE(io, stack);
         if (stack->variances)
             visit_variances(stack, io);
     }
@@ -741,16 +741,16 @@ static void load_stack(struct totals *totals, struct process_totals *process,
     struct stack_totals copy;
     struct stack_totals *stack;
 
-    STATE_IMAGE(io, &copy);
+    CHECKPOINT_IMAGE(io, &copy);
     check_run(&copy.freed_at, totals->n_processes, totals->n_backtraces, io);
-    state_check(io,
-                copy.backtrace && copy.backtrace <= totals->n_backtraces
-                    && !totals_stack_find(process, copy.backtrace),
-                "a stack");
+    checkpoint_io_check(io,
+                        copy.backtrace && copy.backtrace <= totals->n_backtraces
+                            && !totals_stack_find(process, copy.backtrace),
+                        "a stack");
     if (checkpoint_io_code(io))
         return;
     if (stack_new(totals, process, copy.backtrace, &stack, NULL) != 0) {
-        state_no_memory(io);
+        checkpoint_io_no_memory(io);
         return;
     }
     copy.variances = stack->variances;
@@ -764,7 +764,7 @@ static void visit_stacks(struct totals *totals, struct process_totals *process,
 {
     size_t n = process->n_stacks;
 
-    state_count(io, &n, totals->n_backtraces);
+    checkpoint_io_count(io, &n, totals->n_backtraces);
     if (!checkpoint_io_is_loading(io)) {
         save_stacks(process, io);
         return;
@@ -780,26 +780,26 @@ static void visit_process(struct totals *totals, struct process_totals *process,
     size_t n_sizes = process->n_sizes;
     bool has_begun = process->lifetimes != NULL;
 
-    state_u64(io, &process->sample_bytes);
-    state_u64(io, &process->now_ns);
-    state_u64(io, &process->live_bytes);
-    state_u64(io, &process->live_blocks);
-    state_u64(io, &process->peak_bytes);
-    state_u64(io, &process->peak_blocks);
-    state_u64(io, &process->peak_ns);
-    state_u64(io, &process->peak_epoch);
-    STATE_IMAGE(io, &process->live_variance);
-    STATE_IMAGE(io, &process->peak_variance);
-    state_u64(io, &process->n_allocations);
-    state_u64(io, &process->n_ends);
-    process->sizes = state_array(io, process->sizes, &n_sizes, &max_sizes, 4 * SIZE_CLASSES,
-                                 sizeof *process->sizes);
+    checkpoint_io_u64(io, &process->sample_bytes);
+    checkpoint_io_u64(io, &process->now_ns);
+    checkpoint_io_u64(io, &process->live_bytes);
+    checkpoint_io_u64(io, &process->live_blocks);
+    checkpoint_io_u64(io, &process->peak_bytes);
+    checkpoint_io_u64(io, &process->peak_blocks);
+    checkpoint_io_u64(io, &process->peak_ns);
+    checkpoint_io_u64(io, &process->peak_epoch);
+    CHECKPOINT_IMAGE(io, &process->live_variance);
+    CHECKPOINT_IMAGE(io, &process->peak_variance);
+    checkpoint_io_u64(io, &process->n_allocations);
+    checkpoint_io_u64(io, &process->n_ends);
+    process->sizes = checkpoint_io_array(io, process->sizes, &n_sizes, &max_sizes, 4 * SIZE_CLASSES,
+                                         sizeof *process->sizes);
     process->n_sizes = n_sizes;
-    state_bool(io, &has_begun);
+    checkpoint_io_bool(io, &has_begun);
     if (has_begun && !process->lifetimes && process_begin(totals, process, NULL) != 0)
-        state_no_memory(io);
+        checkpoint_io_no_memory(io);
     if (has_begun && process->lifetimes)
-        state_bytes(io, process->lifetimes, LIFETIME_CLASSES * sizeof *process->lifetimes);
+        checkpoint_io_bytes(io, process->lifetimes, LIFETIME_CLASSES * sizeof *process->lifetimes);
     visit_stacks(totals, process, io);
 }
 
@@ -807,9 +807,9 @@ static void visit_threads(struct totals *totals, struct checkpoint_io *io)
 {
     size_t n = totals->n_threads;
 
-    state_count(io, &n, totals->n_threads);
+    checkpoint_io_count(io, &n, totals->n_threads);
     for (size_t i = 1; i <= n; i++) {
-        STATE_IMAGE(io, &totals->threads[i]);
+        CHECKPOINT_IMAGE(io, &totals->threads[i]);
         check_run(&totals->threads[i].freed_by, totals->n_processes, totals->n_threads, io);
     }
 }
@@ -819,13 +819,13 @@ void totals_visit(struct totals *totals, struct checkpoint_io *io)
     size_t n = totals->n_processes;
 
     visit_threads(totals, io);
-    state_count(io, &n, totals->n_processes);
+    checkpoint_io_count(io, &n, totals->n_processes);
     for (size_t i = 1; i <= n && checkpoint_io_code(io) == 0; i++)
         visit_process(totals, &totals->processes[i], io);
     pair_totals_visit(&totals->free_sites, totals->n_processes, totals->n_backtraces, io);
     pair_totals_visit(&totals->flows, totals->n_processes, totals->n_threads, io);
-    state_u64(io, &totals->n_unreported_free_sites);
-    state_u64(io, &totals->n_unreported_flows);
+    checkpoint_io_u64(io, &totals->n_unreported_free_sites);
+    checkpoint_io_u64(io, &totals->n_unreported_flows);
 }
 
 bool totals_has_stack(const struct totals *totals, uint32_t process, uint32_t backtrace)

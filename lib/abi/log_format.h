@@ -263,7 +263,7 @@ enum log_switch {
     LOG_SWITCH_PROGRAM = 5, /* mtrace_tracking */
 };
 
-enum log_order {
+enum log_command {
     LOG_COMMAND_STOP = 0,
     LOG_COMMAND_START = 1,
     LOG_COMMAND_MARK = 2,   /* writes LOG_MARK with `name` */
@@ -272,7 +272,7 @@ enum log_order {
 
 /* Bits of log_control.wanted; the rest is a number that differs between successive commands. */
 enum {
-    LOG_WANTED_ORDER_BITS = 4, /* all but LOG_COMMAND_MARK */
+    LOG_WANTED_COMMAND_BITS = 4, /* all but LOG_COMMAND_MARK */
     LOG_WANTED_REASON_BITS = 4,
 };
 
@@ -291,10 +291,10 @@ enum {
 
 struct log_control {
     _Atomic uint32_t n_given, n_handled;
-    _Atomic uint32_t wanted;           /* enum log_order, enum log_switch, number; 0: nothing yet */
-    _Atomic uint32_t n_marks;          /* names given */
-    _Atomic uint64_t wakeup_address;   /* 0: there is none */
-    _Atomic uint32_t is_open;          /* by the program; 0: no window is; else each has a number */
+    _Atomic uint32_t wanted;         /* enum log_command, enum log_switch, number; 0: nothing yet */
+    _Atomic uint32_t n_marks;        /* names given */
+    _Atomic uint64_t wakeup_address; /* 0: there is none */
+    _Atomic uint32_t is_open;        /* by the program; 0: no window is; else each has a number */
     char name[LOG_CONTROL_NAME_BYTES]; /* with its NUL */
     uint32_t reserved;
 };

@@ -290,7 +290,7 @@ static bool is_writing(pid_t pid)
 /* The process handles the command at its next event. */
 static void order_end(pid_t pid, const struct mapped_log *log)
 {
-    static const struct order order = {.order = LOG_COMMAND_DETACH};
+    static const struct command command = {.command = LOG_COMMAND_DETACH};
     static const struct timespec pause = {.tv_nsec = 2000000};
     const uint64_t until_ns = monotonic_now_ns() + handle_ns;
     struct live_log live;
@@ -301,7 +301,7 @@ static void order_end(pid_t pid, const struct mapped_log *log)
         return;
     live_log_read_header(&live);
     collector_commands_resume(&commands, &live);
-    (void)collector_commands_ask(&commands, &order);
+    (void)collector_commands_ask(&commands, &command);
     do {
         collector_commands_step(&commands, &live, pid);
         nanosleep(&pause, NULL);

@@ -11,16 +11,16 @@ enum {
     RUN_ID_BEFORE_WAKEUP = 9, /* distance in struct state_shared of the collector */
 };
 
-bool collector_commands_ask(struct collector_commands *commands, const struct order *order)
+bool collector_commands_ask(struct collector_commands *commands, const struct command *command)
 {
-    if (order->order != LOG_COMMAND_MARK) {
-        commands->wanted = *order;
+    if (command->command != LOG_COMMAND_MARK) {
+        commands->wanted = *command;
         commands->n_wanted++;
         return true;
     }
     if (commands->n_marks - commands->n_marks_given >= COLLECTOR_COMMANDS_MOST_WAITING)
         return false;
-    commands->marks[commands->n_marks++ % COLLECTOR_COMMANDS_MOST_WAITING] = *order;
+    commands->marks[commands->n_marks++ % COLLECTOR_COMMANDS_MOST_WAITING] = *command;
     return true;
 }
 
@@ -32,7 +32,7 @@ void collector_commands_resume(struct collector_commands *commands, const struct
         .n_given = atomic_load_explicit(&control->n_given, memory_order_relaxed)};
     commands->n_wanted = commands->n_wanted_given =
         atomic_load_explicit(&control->wanted, memory_order_relaxed)
-        >> (LOG_WANTED_ORDER_BITS + LOG_WANTED_REASON_BITS);
+        >> (LOG_WANTED_COMMAND_BITS + LOG_WANTED_REASON_BITS);
     commands->n_marks = commands->n_marks_given =
         atomic_load_explicit(&control->n_marks, memory_order_relaxed);
     commands->marked_at = commands->n_given;
@@ -50,21 +50,22 @@ static uint32_t n_handled(const struct live_log *live)
 
 static void give_wanted(struct collector_commands *commands, struct log_control *control)
 {
-    const struct order *order = &commands->wanted;
+    const struct command *command = &commands->wanted;
     uint32_t number = commands->n_wanted_given = commands->n_wanted;
 
     atomic_store_explicit(&control->wanted,
-                          (uint32_t)order->order | (uint32_t)order->reason << LOG_WANTED_ORDER_BITS
-                              | number << (LOG_WANTED_ORDER_BITS + LOG_WANTED_REASON_BITS),
+                          (uint32_t)command->command
+                              | (uint32_t)command->reason << LOG_WANTED_COMMAND_BITS
+                              | number << (LOG_WANTED_COMMAND_BITS + LOG_WANTED_REASON_BITS),
                           memory_order_relaxed);
 }
 
 static void give_mark(struct collector_commands *commands, struct log_control *control)
 {
-    const struct order *order =
+    const struct command *command =
         &commands->marks[commands->n_marks_given++ % COLLECTOR_COMMANDS_MOST_WAITING];
 
-    memcpy(control->name, order->name, sizeof(control->name));
+    memcpy(control->name, command->name, sizeof(control->name));
     atomic_store_explicit(&control->n_marks, commands->n_marks_given, memory_order_release);
     commands->marked_at = commands->n_given + 1;
 }

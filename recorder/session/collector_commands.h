@@ -34,24 +34,24 @@ enum {
     COLLECTOR_COMMANDS_MOST_WAITING = 16
 };
 
-struct order {
-    enum log_order order;
+struct command {
+    enum log_command command;
     enum log_switch reason;
     char name[LOG_CONTROL_NAME_BYTES]; /* of LOG_COMMAND_MARK */
 };
 
 /* All zero: none. */
 struct collector_commands {
-    struct order marks[COLLECTOR_COMMANDS_MOST_WAITING]; /* a ring */
-    struct order wanted;                                 /* the latest window command */
-    uint32_t n_marks, n_marks_given;                     /* since the start */
+    struct command marks[COLLECTOR_COMMANDS_MOST_WAITING]; /* a ring */
+    struct command wanted;                                 /* the latest window command */
+    uint32_t n_marks, n_marks_given;                       /* since the start */
     uint32_t n_wanted, n_wanted_given;
     uint32_t n_given, marked_at; /* of log_control; marked_at: its value for the last mark given */
     bool is_wakeup_set;          /* the wakeup flag was set for the last command */
 };
 
 /* False: too many marks wait. Of window commands only the latest counts. */
-bool collector_commands_ask(struct collector_commands *commands, const struct order *order);
+bool collector_commands_ask(struct collector_commands *commands, const struct command *command);
 
 /* Takes over a log from a recorder that has exited. Its unhandled commands are replaced by the next
  * ones. */

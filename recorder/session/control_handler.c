@@ -13,7 +13,7 @@
 /* One pass over the recordings of one process, or of all. */
 struct round {
     pid_t pid; /* 0: all */
-    const struct order *order;
+    const struct command *command;
     uint32_t n, n_given, n_waiting, n_full, n_replaced;
     bool must_agree; /* send the command only to processes that it would change */
     bool is_for_new; /* and to processes that never got one */
@@ -34,12 +34,12 @@ static bool is_replaced(const struct recording *recording)
            == LOG_END_EXEC;
 }
 
-static bool would_change(const struct recording *recording, const struct order *order)
+static bool would_change(const struct recording *recording, const struct command *command)
 {
     return collector_commands_is_idle(&recording->commands, &recording->live)
            && recording->live.has_begun
            && collector_commands_is_window_open(&recording->live)
-                  != (order->order == LOG_COMMAND_START);
+                  != (command->command == LOG_COMMAND_START);
 }
 
 static bool give(void *context, struct recording *recording)
@@ -53,10 +53,10 @@ static bool give(void *context, struct recording *recording)
         return true;
     }
     round->n++;
-    if (round->order && (!round->must_agree || would_change(recording, round->order))
+    if (round->command && (!round->must_agree || would_change(recording, round->command))
         && (!round->is_for_new || !collector_commands_are_any(&recording->commands))) {
         round->n_given++;
-        round->n_full += !collector_commands_ask(&recording->commands, round->order);
+        round->n_full += !collector_commands_ask(&recording->commands, round->command);
     }
     recording_step_commands(recording);
     round->n_waiting += !collector_commands_is_idle(&recording->commands, &recording->live);
@@ -90,12 +90,12 @@ static pid_t pid_of(const struct control_request *request)
     return request->pid == getpid() ? 0 : request->pid;
 }
 
-static struct order order_of(const struct control_request *request)
+static struct command command_of(const struct control_request *request)
 {
-    return (struct order){.reason = LOG_SWITCH_CONTROL,
-                          .order = request->verb == CONTROL_START  ? LOG_COMMAND_START
-                                   : request->verb == CONTROL_STOP ? LOG_COMMAND_STOP
-                                                                   : LOG_COMMAND_MARK};
+    return (struct command){.reason = LOG_SWITCH_CONTROL,
+                            .command = request->verb == CONTROL_START  ? LOG_COMMAND_START
+                                       : request->verb == CONTROL_STOP ? LOG_COMMAND_STOP
+                                                                       : LOG_COMMAND_MARK};
 }
 
 static bool begin_report(const struct control_handler *handler, uint32_t *ret_number,
@@ -135,10 +135,10 @@ static bool is_between_images(const struct control_handler *handler,
 }
 
 /* Keeps the command for processes that begin later. */
-static void keep_for_newcomers(struct control_handler *handler, const struct order *order,
+static void keep_for_newcomers(struct control_handler *handler, const struct command *command,
                                bool is_to_all)
 {
-    handler->last_order = *order;
+    handler->last_command = *command;
     handler->last_until_ns = is_to_all ? monotonic_now_ns() + NEWCOMER_NS : 0;
 }
 
@@ -146,7 +146,7 @@ static bool begin(void *context, struct control_request *request, uint32_t *ret_
                   char *ret_text, size_t n_bytes)
 {
     struct control_handler *handler = context;
-    struct order order = order_of(request);
+    struct command command = command_of(request);
     struct round round;
 
     if (go_round(handler, (struct round){.pid = pid_of(request)}).n == 0
@@ -156,15 +156,15 @@ static bool begin(void *context, struct control_request *request, uint32_t *ret_
         return begin_detaching(handler, ret_text, n_bytes);
     if (request->verb == CONTROL_REPORT)
         return begin_report(handler, ret_number, ret_text, n_bytes);
-    if (order.order == LOG_COMMAND_MARK && !request->name[0])
+    if (command.command == LOG_COMMAND_MARK && !request->name[0])
         (void)snprintf(request->name, sizeof(request->name), "snapshot %u", ++handler->n_snapshots);
-    memcpy(order.name, request->name, sizeof(order.name));
-    if (order.order != LOG_COMMAND_MARK) {
+    memcpy(command.name, request->name, sizeof(command.name));
+    if (command.command != LOG_COMMAND_MARK) {
         *ret_number = ++handler->n_commands;
-        keep_for_newcomers(handler, &order, pid_of(request) == 0);
+        keep_for_newcomers(handler, &command, pid_of(request) == 0);
     }
-    round = go_round(handler, (struct round){.pid = pid_of(request), .order = &order});
-    if (order.order == LOG_COMMAND_MARK && round.n_given == 0)
+    round = go_round(handler, (struct round){.pid = pid_of(request), .command = &command});
+    if (command.command == LOG_COMMAND_MARK && round.n_given == 0)
         (void)snprintf(ret_text, n_bytes, "%s", g_is_executing);
     else if (round.n_full)
         (void)snprintf(ret_text, n_bytes,
@@ -216,7 +216,7 @@ static bool is_done(void *context, const struct control_request *request, uint32
                     char *ret_text, size_t n_bytes, bool *ret_has_failed)
 {
     const struct control_handler *handler = context;
-    struct order order = order_of(request);
+    struct command command = command_of(request);
     struct round round = {.pid = pid_of(request), .must_agree = true};
 
     if (request->verb == CONTROL_DETACH)
@@ -224,8 +224,8 @@ static bool is_done(void *context, const struct control_request *request, uint32
     if (request->verb == CONTROL_REPORT)
         return is_report_done(handler, number, ret_text, n_bytes, ret_has_failed);
     /* include processes that began since; but do not undo a later command */
-    round.order =
-        request->verb == CONTROL_SNAPSHOT || number != handler->n_commands ? NULL : &order;
+    round.command =
+        request->verb == CONTROL_SNAPSHOT || number != handler->n_commands ? NULL : &command;
     round = go_round(handler, round);
     if (round.is_recorder_absent)
         (void)snprintf(ret_text, n_bytes, "%s", g_is_executing);
@@ -290,7 +290,7 @@ struct control_target control_handler_target(struct control_handler *handler)
 static void step_windows(struct control_handler *handler, struct own_windows *windows,
                          uint64_t now_ns)
 {
-    struct order order = {.name = ""};
+    struct command command = {.name = ""};
     struct own_windows_sight sight = {.now_ns = now_ns};
     struct round round =
         go_round(handler, (struct round){.pid = handler->has_ended ? 0 : handler->program_pid});
@@ -299,9 +299,9 @@ static void step_windows(struct control_handler *handler, struct own_windows *wi
     sight.window = round.window;
     sight.rss_bytes = round.rss_bytes;
     sight.begun_ns = round.begun_ns;
-    if (own_windows_step(windows, &sight, &order.order, &order.reason)) {
-        keep_for_newcomers(handler, &order, true);
-        (void)go_round(handler, (struct round){.order = &order});
+    if (own_windows_step(windows, &sight, &command.command, &command.reason)) {
+        keep_for_newcomers(handler, &command, true);
+        (void)go_round(handler, (struct round){.command = &command});
     }
 }
 
@@ -316,7 +316,7 @@ void control_handler_step(struct control_handler *handler, struct own_windows *w
         return;
     round = go_round(
         handler,
-        (struct round){.order = &handler->last_order, .must_agree = true, .is_for_new = true});
+        (struct round){.command = &handler->last_command, .must_agree = true, .is_for_new = true});
     if (round.n_waiting) /* until then children inherit the old state */
         handler->last_until_ns = now_ns + NEWCOMER_NS;
 }

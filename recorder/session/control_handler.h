@@ -28,14 +28,14 @@ struct control_handler {
     const char *log_path;
     pid_t program_pid;
     unsigned n_snapshots;
-    struct order last_order; /* to all; also for processes that began before it was handled */
-    uint64_t last_until_ns;  /* while such processes may appear */
-    uint32_t n_commands;     /* window commands of clients */
-    bool has_ended;          /* the program has; its children may still run */
-    bool is_attached;        /* it ran before */
-    bool must_leave;         /* a client requests to detach */
-    uint32_t n_unheard;      /* processes that have not noticed the detaching yet */
-    const char *leave_error; /* of detaching; NULL: none so far */
+    struct command last_command; /* to all; also for processes that began before it was handled */
+    uint64_t last_until_ns;      /* while such processes may appear */
+    uint32_t n_commands;         /* window commands of clients */
+    bool has_ended;              /* the program has; its children may still run */
+    bool is_attached;            /* it ran before */
+    bool must_leave;             /* a client requests to detach */
+    uint32_t n_unheard;          /* processes that have not noticed the detaching yet */
+    const char *leave_error;     /* of detaching; NULL: none so far */
 };
 
 /* The callbacks for control_server_step; valid as long as the handler. */

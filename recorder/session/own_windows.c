@@ -34,7 +34,7 @@ static bool is_time_to_stop(struct own_windows *windows, const struct own_window
 }
 
 bool own_windows_step(struct own_windows *windows, const struct own_windows_sight *sight,
-                      enum log_order *ret_order, enum log_switch *ret_reason)
+                      enum log_command *ret_order, enum log_switch *ret_reason)
 {
     if (sight->begun_ns == 0 || sight->now_ns < sight->begun_ns)
         return false;

@@ -41,6 +41,6 @@ static inline bool own_windows_are_any(const struct own_windows *windows)
 
 /* True: send this command (LOG_COMMAND_START, or the end of a window) with this reason. */
 bool own_windows_step(struct own_windows *windows, const struct own_windows_sight *sight,
-                      enum log_order *ret_order, enum log_switch *ret_reason);
+                      enum log_command *ret_order, enum log_switch *ret_reason);
 
 #endif

@@ -425,11 +425,11 @@ static uint32_t wait_for_new_processes(struct session *session)
 
 static bool emit_to_leave(void *unused, struct recording *recording)
 {
-    static const struct order order = {.order = LOG_COMMAND_DETACH};
+    static const struct command command = {.command = LOG_COMMAND_DETACH};
 
     (void)unused;
-    if (recording->commands.wanted.order != LOG_COMMAND_DETACH)
-        (void)collector_commands_ask(&recording->commands, &order);
+    if (recording->commands.wanted.command != LOG_COMMAND_DETACH)
+        (void)collector_commands_ask(&recording->commands, &command);
     recording_step_commands(recording);
     return true;
 }

@@ -16,7 +16,7 @@
 static char g_path[4096];
 static FILE *g_file;
 static uint64_t g_n_bytes;
-static uint8_t g_chunk[STATE_CHUNK_BYTES];
+static uint8_t g_chunk[CHECKPOINT_CHUNK_BYTES];
 static size_t g_limit;
 
 static int put(void *context, const void *chunk, size_t n_bytes, struct error *err)
@@ -47,7 +47,7 @@ static int next(void *context, const void **ret_chunk, size_t *ret_bytes, struct
 
 static int load(struct incremental_import *incremental, struct error *err)
 {
-    const struct state_source source = {.next = next};
+    const struct checkpoint_io_source source = {.next = next};
 
     g_file = fopen(g_path, "re");
     if (!g_file)
@@ -59,7 +59,7 @@ static int load(struct incremental_import *incremental, struct error *err)
 
 static int save(struct incremental_import *incremental, struct error *err)
 {
-    const struct state_sink sink = {.put = put};
+    const struct checkpoint_io_sink sink = {.put = put};
 
     g_file = fopen(g_path, "we");
     if (!g_file)

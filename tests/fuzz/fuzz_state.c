@@ -28,20 +28,20 @@ enum {
     CHANGE_BYTES = 8,
     MOST_CHANGES = 64,
     MOST_BYTES = 1 << 17, /* of a part */
-    RAW_BYTES = STATE_CHUNK_BYTES - 1024,
+    RAW_BYTES = CHECKPOINT_CHUNK_BYTES - 1024,
     N_STEPS = 400,
     N_THREADS = 3,
 };
 
 struct part {
-    struct state_chunk head;
+    struct checkpoint_io_chunk head;
     uint8_t bytes[MOST_BYTES];
     size_t n;
 };
 
 struct parts {
-    struct part parts[STATE_PARTS];
-    unsigned order[STATE_PARTS], n;
+    struct part parts[CHECKPOINT_PARTS];
+    unsigned order[CHECKPOINT_PARTS], n;
 };
 
 struct place {
@@ -53,7 +53,7 @@ struct chunks {
     const struct parts *parts;
     unsigned at;
     size_t offset;
-    uint8_t chunk[STATE_CHUNK_BYTES + 1024];
+    uint8_t chunk[CHECKPOINT_CHUNK_BYTES + 1024];
 };
 
 static struct place place;
@@ -195,13 +195,13 @@ static int take_chunk(void *context, const void *chunk, size_t n_bytes, struct e
 {
     struct parts *parts = context;
     const uint8_t *stored = chunk;
-    struct state_chunk head;
+    struct checkpoint_io_chunk head;
     struct part *part;
     size_t n;
 
     (void)err;
     memcpy(&head, chunk, sizeof head);
-    require(head.part < STATE_PARTS && n_bytes == sizeof head + head.stored_bytes);
+    require(head.part < CHECKPOINT_PARTS && n_bytes == sizeof head + head.stored_bytes);
     part = &parts->parts[head.part];
     if (part->n == 0)
         parts->order[parts->n++] = head.part;
@@ -218,7 +218,7 @@ static int take_chunk(void *context, const void *chunk, size_t n_bytes, struct e
 static int make_chunk(void *context, const void **ret_chunk, size_t *ret_bytes, struct error *err)
 {
     struct chunks *chunks = context;
-    struct state_chunk head;
+    struct checkpoint_io_chunk head;
     uint8_t *stored = chunks->chunk + sizeof head;
     const struct part *part;
     size_t n;
@@ -252,7 +252,7 @@ static void write_file(const struct parts *parts)
     struct chunks chunks = {.parts = parts};
     struct log_file header = {.run_id = 1};
     struct state_writer *writer;
-    struct state_sink sink;
+    struct checkpoint_io_sink sink;
     const void *chunk;
     size_t n = 0;
 
@@ -281,7 +281,7 @@ static void make_state(void)
 {
     const char *const logs[] = {place.log};
     struct import_options options = options_of(logs);
-    const struct state_sink sink = {.put = take_chunk, .context = &saved};
+    const struct checkpoint_io_sink sink = {.put = take_chunk, .context = &saved};
     struct incremental_import *incremental;
     struct progress progress;
 
@@ -292,7 +292,7 @@ static void make_state(void)
     require(incremental_import_advance(incremental, START_NS + 10 * MS * N_STEPS, NULL) == 0);
     require(incremental_import_save(incremental, &sink, NULL) == 0);
     incremental_import_close(incremental);
-    require(saved.n == STATE_PARTS); /* else something would never be changed */
+    require(saved.n == CHECKPOINT_PARTS); /* else something would never be changed */
 }
 
 static void remove_place(void)
@@ -381,8 +381,8 @@ static void go_on(const struct parts *parts, bool is_as_it_was, bool has_databas
     const char *const logs[] = {place.log};
     struct import_options options = options_of(logs);
     struct chunks chunks = {.parts = parts};
-    const struct state_source source = {.next = make_chunk, .context = &chunks};
-    const struct state_sink sink = {.put = ignore_chunk};
+    const struct checkpoint_io_source source = {.next = make_chunk, .context = &chunks};
+    const struct checkpoint_io_sink sink = {.put = ignore_chunk};
     struct incremental_import *incremental;
     struct import_result result;
     struct progress progress;

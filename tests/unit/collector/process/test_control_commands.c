@@ -90,11 +90,11 @@ void __wrap_end_recording(void)
 
 static uint32_t g_n_wanted;
 
-static void want(enum log_order order)
+static void want(enum log_command order)
 {
     atomic_store(&segment_commands_get()->wanted,
-                 (uint32_t)order | LOG_SWITCH_CONTROL << LOG_WANTED_ORDER_BITS
-                     | ++g_n_wanted << (LOG_WANTED_ORDER_BITS + LOG_WANTED_REASON_BITS));
+                 (uint32_t)order | LOG_SWITCH_CONTROL << LOG_WANTED_COMMAND_BITS
+                     | ++g_n_wanted << (LOG_WANTED_COMMAND_BITS + LOG_WANTED_REASON_BITS));
     atomic_fetch_add(&segment_commands_get()->n_given, 1);
 }
 
@@ -290,7 +290,7 @@ static void a_child_of_a_fork_in_the_midst_obeys(void **state)
 static void who_shares_our_memory_leaves_it_to_us(void **state)
 {
     (void)state;
-    for (enum log_order order = LOG_COMMAND_STOP; order <= LOG_COMMAND_DETACH; order++) {
+    for (enum log_command order = LOG_COMMAND_STOP; order <= LOG_COMMAND_DETACH; order++) {
         g_n_left = 0;
         begin_again(order == LOG_COMMAND_STOP);
         want(order == LOG_COMMAND_MARK ? LOG_COMMAND_START : order);

@@ -843,7 +843,7 @@ static int put_chunk(void *context, const void *chunk, size_t n_bytes, struct er
 
     (void)err;
     assert_true(saved->n < sizeof saved->chunks / sizeof saved->chunks[0]);
-    assert_in_range(n_bytes, 1, STATE_CHUNK_BYTES);
+    assert_in_range(n_bytes, 1, CHECKPOINT_CHUNK_BYTES);
     saved->chunks[saved->n] = malloc(n_bytes);
     assert_non_null(saved->chunks[saved->n]);
     memcpy(saved->chunks[saved->n], chunk, n_bytes);
@@ -872,7 +872,7 @@ static void saved_done(struct saved *saved)
 static void refuse_damaged(struct saved *saved, const struct import_options *options,
                            struct progress *progress)
 {
-    const struct state_source source = {.next = next_chunk, .context = saved};
+    const struct checkpoint_io_source source = {.next = next_chunk, .context = saved};
     size_t n_chunks = saved->n;
 
     for (size_t i = 0; i <= n_chunks; i++) {
@@ -901,8 +901,8 @@ static struct incremental_import *reload(struct incremental_import *incremental,
                                          struct progress *progress)
 {
     struct saved *saved = calloc(1, sizeof *saved);
-    const struct state_sink sink = {.put = put_chunk, .context = saved};
-    const struct state_source source = {.next = next_chunk, .context = saved};
+    const struct checkpoint_io_sink sink = {.put = put_chunk, .context = saved};
+    const struct checkpoint_io_source source = {.next = next_chunk, .context = saved};
     struct incremental_import *loaded;
     struct error err;
 

@@ -31,7 +31,7 @@ static void a_state_takes_what_it_has(void **state)
     assert_int_equal(log_rotation_state_bytes(path), 0);
     assert_int_equal(state_writer_open(path, &writer, NULL), 0);
     for (size_t i = 0; i < sizeof(n_chunks) / sizeof(*n_chunks); i++) {
-        struct state_sink sink = state_writer_sink(writer);
+        struct checkpoint_io_sink sink = state_writer_sink(writer);
         struct stat status;
         bool has_old;
         char *name = log_rotation_state_name(path);

@@ -12,8 +12,8 @@
 /* clang-format on */
 
 enum {
-    PART_BYTES = 5 * STATE_CHUNK_BYTES,
-    MOST_BYTES = 16 * STATE_CHUNK_BYTES
+    PART_BYTES = 5 * CHECKPOINT_CHUNK_BYTES,
+    MOST_BYTES = 16 * CHECKPOINT_CHUNK_BYTES
 };
 
 struct bytes {
@@ -35,14 +35,14 @@ static int put(void *context, const void *chunk, size_t n_bytes, struct error *e
 static void save(struct chunk_cache *cache, uint8_t *const parts[2], const size_t n_bytes[2],
                  struct bytes *ret)
 {
-    const struct state_sink sink = {.put = put, .context = ret};
+    const struct checkpoint_io_sink sink = {.put = put, .context = ret};
     struct checkpoint_io *io;
 
     ret->n = 0;
     assert_int_equal(checkpoint_io_save(&sink, cache, &io, NULL), 0);
     for (unsigned i = 0; i < 2; i++) {
-        state_part(io, i ? STATE_TOTALS : STATE_PAIRING, 1);
-        state_bytes(io, parts[i], n_bytes[i]);
+        checkpoint_io_part(io, i ? CHECKPOINT_TOTALS : CHECKPOINT_PAIRING, 1);
+        checkpoint_io_bytes(io, parts[i], n_bytes[i]);
     }
     assert_int_equal(checkpoint_io_end(io), 0);
     checkpoint_io_close(io);

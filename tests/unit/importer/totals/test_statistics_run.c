@@ -173,11 +173,11 @@ struct saved {
 
 static int put(void *context, const void *chunk, size_t n_bytes, struct error *err)
 {
-    const struct state_chunk *head = chunk;
+    const struct checkpoint_io_chunk *head = chunk;
     struct saved *saved = context;
 
     (void)err;
-    if (head->part != STATE_HEAPS && head->part != STATE_SAMPLES)
+    if (head->part != CHECKPOINT_HEAPS && head->part != CHECKPOINT_SAMPLES)
         return 0;
     assert_true(saved->n + n_bytes <= sizeof saved->bytes);
     memcpy(saved->bytes + saved->n, chunk, n_bytes);
@@ -187,7 +187,7 @@ static int put(void *context, const void *chunk, size_t n_bytes, struct error *e
 
 static void save(struct statistics *statistics, struct saved *ret)
 {
-    const struct state_sink sink = {.put = put, .context = ret};
+    const struct checkpoint_io_sink sink = {.put = put, .context = ret};
     struct checkpoint_io *io;
 
     ret->n = 0;

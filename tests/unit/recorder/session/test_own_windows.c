@@ -14,17 +14,17 @@ enum {
     NOTHING = -1
 };
 
-/* What is to be done at `now`, of a process that began at 100; NOTHING, or the order and the reason × 16. */
+/* What is to be done at `now`, of a process that began at 100; NOTHING, or the command and the reason × 16. */
 static int step(struct own_windows *windows, uint64_t now, uint64_t rss, bool is_open)
 {
     const struct own_windows_sight sight = {
         .now_ns = now, .begun_ns = 100, .rss_bytes = rss, .is_open = is_open};
-    enum log_order order;
+    enum log_command command;
     enum log_switch reason;
 
-    if (!own_windows_step(windows, &sight, &order, &reason))
+    if (!own_windows_step(windows, &sight, &command, &reason))
         return NOTHING;
-    return (int)order + 16 * (int)reason;
+    return (int)command + 16 * (int)reason;
 }
 
 static void one_begins_after_a_time_and_only_one(void **state)
@@ -77,11 +77,11 @@ static void nothing_is_done_before_the_process_has_begun(void **state)
 {
     struct own_windows windows = {.start_after_ns = 50};
     const struct own_windows_sight sight = {.now_ns = 1000, .begun_ns = 0};
-    enum log_order order;
+    enum log_command command;
     enum log_switch reason;
 
     (void)state;
-    assert_false(own_windows_step(&windows, &sight, &order, &reason));
+    assert_false(own_windows_step(&windows, &sight, &command, &reason));
     assert_int_equal(step(&windows, 90, 0, false), NOTHING);
 }
 
@@ -89,45 +89,45 @@ static void its_time_is_not_counted_again_after_an_exec(void **state)
 {
     struct own_windows windows = {.start_after_ns = 50};
     const struct own_windows_sight next = {.now_ns = 150, .begun_ns = 140};
-    enum log_order order;
+    enum log_command command;
     enum log_switch reason;
 
     (void)state;
     assert_int_equal(step(&windows, 120, 0, false), NOTHING);
-    assert_true(own_windows_step(&windows, &next, &order, &reason));
-    assert_int_equal(order, LOG_COMMAND_START);
+    assert_true(own_windows_step(&windows, &next, &command, &reason));
+    assert_int_equal(command, LOG_COMMAND_START);
 }
 
 static void a_window_has_its_whole_time_though_another_ended_unseen(void **state)
 {
     struct own_windows windows = {.stop_after_ns = 30};
     struct own_windows_sight sight = {.now_ns = 110, .begun_ns = 100, .is_open = true, .window = 1};
-    enum log_order order;
+    enum log_command command;
     enum log_switch reason;
 
     (void)state;
-    assert_false(own_windows_step(&windows, &sight, &order, &reason));
+    assert_false(own_windows_step(&windows, &sight, &command, &reason));
     sight.now_ns = 130;
     sight.window = 2;
-    assert_false(own_windows_step(&windows, &sight, &order, &reason));
+    assert_false(own_windows_step(&windows, &sight, &command, &reason));
     sight.now_ns = 141;
-    assert_false(own_windows_step(&windows, &sight, &order, &reason));
+    assert_false(own_windows_step(&windows, &sight, &command, &reason));
     sight.now_ns = 160;
-    assert_true(own_windows_step(&windows, &sight, &order, &reason));
+    assert_true(own_windows_step(&windows, &sight, &command, &reason));
 }
 
 static void a_window_that_goes_on_over_an_exec_is_one(void **state)
 {
     struct own_windows windows = {.stop_after_ns = 30};
     struct own_windows_sight sight = {.now_ns = 110, .begun_ns = 100, .is_open = true, .window = 3};
-    enum log_order order;
+    enum log_command command;
     enum log_switch reason;
 
     (void)state;
-    assert_false(own_windows_step(&windows, &sight, &order, &reason));
+    assert_false(own_windows_step(&windows, &sight, &command, &reason));
     sight =
         (struct own_windows_sight){.now_ns = 141, .begun_ns = 130, .is_open = true, .window = 1};
-    assert_true(own_windows_step(&windows, &sight, &order, &reason));
+    assert_true(own_windows_step(&windows, &sight, &command, &reason));
 }
 
 int main(void)
