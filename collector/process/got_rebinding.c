@@ -84,6 +84,7 @@ struct visit {
     bool has_led;     /* a slot was rebound to us now */
     bool had_led;     /* a slot led to us before */
     bool is_foreign;  /* its malloc is neither ours nor the real one */
+    bool is_through;  /* it calls operators of a library whose own calls lead to us */
 };
 
 static uintptr_t page_bytes(void)
@@ -194,6 +195,7 @@ static void rebind_slot(struct visit *visit, const elf_lookup_relocation *reloca
     uintptr_t ours = reference ? (uintptr_t)reference->ours : 0;
     uintptr_t value;
 
+    visit->is_through |= reference && !behind;
     if (!behind || slot % sizeof(slot) != 0 || slot < visit->bounds.start
         || slot >= visit->bounds.end)
         return;
@@ -268,7 +270,8 @@ static bool rebind_module(const struct link_map *map, bool to_us, struct got_reb
         rebind_loader(&visit);
     close_page(&visit);
     if (map == _r_debug.r_map)
-        atomic_store(&g_is_executable_unled, to_us && !visit.has_led && !visit.had_led);
+        atomic_store(&g_is_executable_unled,
+                     to_us && !visit.has_led && !visit.had_led && !visit.is_through);
     found->n_bound += visit.has_led && !visit.had_led;
     found->n_foreign += visit.is_foreign;
     return true;
