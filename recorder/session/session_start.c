@@ -299,8 +299,8 @@ int session_attach(struct session *session, struct error *err)
                            session->attachment.children);
     if (session->attachment.lacks_executable)
         exit_summary_warn(
-            "warning: no call by '%s' itself is recorded: this executable calls no function that "
-            "mtrace records, or has a built-in allocator; start it under mtrace-record",
+            "warning: no call by '%s' itself is recorded: only its libraries call functions that "
+            "mtrace records, or it has a built-in allocator; then start it under mtrace-record",
             session->program.path);
     return 0;
 }
