@@ -84,6 +84,7 @@ struct visit {
     bool is_rebound;       /* a slot was rebound to us now */
     bool was_bound;        /* a slot led to us before */
     bool has_other_malloc; /* its malloc is neither ours nor the real one */
+    bool is_through;       /* it calls operators of a library whose own calls lead to us */
 };
 
 static uintptr_t page_bytes(void)
@@ -194,6 +195,7 @@ static void rebind_slot(struct visit *visit, const elf_lookup_relocation *reloca
     uintptr_t ours = reference ? (uintptr_t)reference->ours : 0;
     uintptr_t value;
 
+    visit->is_through |= reference && !behind;
     if (!behind || slot % sizeof(slot) != 0 || slot < visit->bounds.start
         || slot >= visit->bounds.end)
         return;
@@ -268,7 +270,8 @@ static bool rebind_module(const struct link_map *map, bool to_us, struct got_reb
         rebind_loader(&visit);
     close_page(&visit);
     if (map == _r_debug.r_map)
-        atomic_store(&g_lacks_executable_slots, to_us && !visit.is_rebound && !visit.was_bound);
+        atomic_store(&g_lacks_executable_slots,
+                     to_us && !visit.is_rebound && !visit.was_bound && !visit.is_through);
     found->n_bound += visit.is_rebound && !visit.was_bound;
     found->n_foreign += visit.has_other_malloc;
     return true;

@@ -79,7 +79,7 @@ struct got_rebinding_found {
 bool got_rebinding_follow(struct got_rebinding_found *ret_found);
 
 /* The last look at the executable found no slot to change: it calls none of our names, or its slots
- * cannot be found or changed. */
+ * cannot be found or changed. False if it calls C++ operators that call malloc in their library. */
 bool got_rebinding_lacks_executable(void);
 
 /* In a fork child: the thread that was busy does not exist here. */

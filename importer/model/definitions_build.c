@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct build {
     struct definitions *definitions;
@@ -279,11 +280,26 @@ static uint32_t intern_object(struct build *build, const struct definitions_obje
     return id;
 }
 
+/* The user started the executable by another name in its folder: redis-server is a link to
+ * redis-check-rdb. In another folder the path finds no files beside the executable. */
+static bool is_other_name(const char *executable, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n_folder = slash ? (size_t)(slash - path) + 1 : 0;
+    struct stat file;
+    struct stat other;
+
+    return n_folder && executable && strncmp(executable, path, n_folder) == 0
+           && !strchr(executable + n_folder, '/') && strcmp(executable, path) != 0
+           && stat(executable, &file) == 0 && stat(path, &other) == 0 && file.st_dev == other.st_dev
+           && file.st_ino == other.st_ino;
+}
+
 /* The link map has no name for the main program. */
 static const char *object_path(const struct log_names *names, const struct module_note *note)
 {
     if (note->path[0] != '\0')
-        return note->path;
+        return is_other_name(names->executable, note->path) ? names->executable : note->path;
     return names->executable ? names->executable : "[unknown]";
 }
 

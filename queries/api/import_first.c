@@ -246,3 +246,19 @@ int import_first_find(const char *log_path, char *ret_path, size_t size, bool *r
 
     return rc == 0 ? check_database(ret_path, log_path, ret_is_current, err) : rc;
 }
+
+bool import_first_find_newer(const char *database_path, char *ret_path, size_t size)
+{
+    static const char suffix[] = ".db";
+    size_t length = strlen(database_path);
+    struct log_file header;
+    struct stat database;
+    struct stat log;
+
+    if (length <= strlen(suffix) || strcmp(database_path + length - strlen(suffix), suffix) != 0)
+        return false;
+    length -= strlen(suffix);
+    return snprintf(ret_path, size, "%.*s%s", (int)length, database_path, log_suffix) < (int)size
+           && stat(database_path, &database) == 0 && stat(ret_path, &log) == 0
+           && !is_newer(&database, &log) && read_header(ret_path, &header);
+}

@@ -26,6 +26,9 @@ bool import_first_is_log(const char *path);
 int import_first_find(const char *log_path, char *ret_path, size_t size, bool *ret_is_current,
                       struct error *err);
 
+/* True if the log beside the database was modified after it. ret_path: the log. */
+bool import_first_find_newer(const char *database_path, char *ret_path, size_t size);
+
 /* The path of the database beside a log, which need not exist yet. */
 int import_first_name(const char *log_path, char *ret_path, size_t size, struct error *err);
 

@@ -210,7 +210,7 @@ static const struct parameter {
     {{"after", NULL, "ID", "begin behind this allocation, the last one of a page", QUERIES_ROWS},
      set_after},
     {{"measure", NULL, "MEASURE",
-      "what stacks weigh: peak, leaked, allocated, freed, temporary, live [live with --at, else peak]",
+      "what stacks weigh: peak, leaked, allocated, freed, temporary, live [live with --at, leaked in diff, else peak]",
       QUERIES_ROWS},
      set_measure},
     {{"by", NULL, "bytes|blocks", "and in what [bytes]", QUERIES_ROWS}, set_by},

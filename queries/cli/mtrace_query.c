@@ -149,29 +149,49 @@ static int ask(const struct command_line *line, struct error *err)
     return close_output(&file, out, rc, err);
 }
 
-static int set_database(const char *name, struct error *err)
+/* ret_path: the name itself, or the database of the log, which is imported if need be. */
+static int find_database(const char *name, char ret_path[PATH_MAX], struct error *err)
 {
-    char path[PATH_MAX];
+    char log_path[PATH_MAX];
     bool is_current;
     int rc;
 
-    if (!import_first_is_log(name))
-        return queries_set_database(question, name, err);
-    rc = import_first_find(name, path, sizeof(path), &is_current, err);
-    if (rc == 0 && !is_current) {
-        (void)fprintf(stderr, "importing %s to %s\n", name, path);
-        rc = import_first_run(name, path, err);
+    if (!import_first_is_log(name)) {
+        (void)snprintf(ret_path, PATH_MAX, "%s", name);
+        if (!is_about_one_file && import_first_find_newer(name, log_path, sizeof(log_path)))
+            (void)fprintf(stderr, "mtrace-query: note: '%s' is newer than '%s': import it again\n",
+                          log_path, name);
+        return 0;
     }
+    rc = import_first_find(name, ret_path, PATH_MAX, &is_current, err);
+    if (rc == 0 && !is_current) {
+        (void)fprintf(stderr, "importing %s to %s\n", name, ret_path);
+        rc = import_first_run(name, ret_path, err);
+    }
+    return rc;
+}
+
+static int set_database(const char *name, struct error *err)
+{
+    char path[PATH_MAX];
+    int rc = find_database(name, path, err);
+
     return rc == 0 ? queries_set_database(question, path, err) : rc;
 }
 
 static int set_names(const struct query_names *names, struct error *err)
 {
+    bool is_of_databases =
+        !is_about_one_file && names->command && strcmp(names->command->name, "diff") == 0;
+    char path[PATH_MAX];
     int rc = 0;
 
     queries_set_command(question, names->command);
-    for (int i = 0; rc == 0 && i < names->n_arguments; i++)
-        rc = queries_add_argument(question, names->arguments[i], err);
+    for (int i = 0; rc == 0 && i < names->n_arguments; i++) {
+        rc = is_of_databases ? find_database(names->arguments[i], path, err) : 0;
+        if (rc == 0)
+            rc = queries_add_argument(question, is_of_databases ? path : names->arguments[i], err);
+    }
     return rc == 0 ? queries_check(question, err) : rc;
 }
 

@@ -36,10 +36,25 @@ struct entry {
     double bytes_square, blocks_square; /* squared margins of the changes if they are estimates */
 };
 
+/* The measures that are summed above the table if none is chosen. */
+static const enum stack_measure summed[] = {STACK_MEASURE_LEAKED, STACK_MEASURE_PEAK,
+                                            STACK_MEASURE_ALLOCATED, STACK_MEASURE_TEMPORARY};
+
+enum {
+    N_SUMMED = sizeof(summed) / sizeof(summed[0])
+};
+
+struct sum {
+    int64_t bytes[2];
+    double squares[2]; /* squared margins of estimates */
+};
+
 struct diff {
     struct entry *list;
     size_t n, capacity;
     int64_t sample_bytes; /* of either side; 0: exact */
+    bool has_sums;
+    struct sum sums[N_SUMMED];
 };
 
 /* The two recordings, or times, that are compared. */
@@ -85,21 +100,26 @@ static int add_entry(struct diff *diff, struct sqlite3_stmt *row, int side, stru
 }
 
 /* Counts leaks like the view leaks. */
+static const char *rows_of(enum stack_measure measure)
+{
+    return measure == STACK_MEASURE_LEAKED ? "(SELECT * FROM _leaked_stacks WHERE rule_id IS NULL)"
+                                           : "backtrace_totals";
+}
+
 static int read_entries(const struct query *query, enum stack_measure measure, int side,
                         struct diff *diff, struct error *err)
 {
     const struct stack_measure_columns *columns = stack_measure_columns(measure);
     struct sqlite3_stmt *stmt = NULL;
-    char *sql = sqlite3_mprintf(
-        "SELECT s.function, s.source, s.line, s.module, sum(%s), sum(%s),"
-        " sum(%s), sum(%s) FROM %s AS t"
-        " JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id"
-        " LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id"
-        " WHERE :process IN (0, t.process_id) AND :site IN (0, b.call_site_id)"
-        " GROUP BY b.call_site_id",
-        columns->bytes, columns->blocks, columns->bytes_square, columns->blocks_square,
-        measure == STACK_MEASURE_LEAKED ? "(SELECT * FROM _leaked_stacks WHERE rule_id IS NULL)"
-                                        : "backtrace_totals");
+    char *sql =
+        sqlite3_mprintf("SELECT s.function, s.source, s.line, s.module, sum(%s), sum(%s),"
+                        " sum(%s), sum(%s) FROM %s AS t"
+                        " JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id"
+                        " LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id"
+                        " WHERE :process IN (0, t.process_id) AND :site IN (0, b.call_site_id)"
+                        " GROUP BY b.call_site_id",
+                        columns->bytes, columns->blocks, columns->bytes_square,
+                        columns->blocks_square, rows_of(measure));
     int rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
                  : error_set(err, ERROR_NOMEM, "no memory for a statement");
 
@@ -112,6 +132,31 @@ static int read_entries(const struct query *query, enum stack_measure measure, i
         rc = add_entry(diff, stmt, side, err);
     sqlite3_finalize(stmt);
     return rc;
+}
+
+static int read_sum(const struct query *query, size_t i, int side, struct diff *diff,
+                    struct error *err)
+{
+    const struct stack_measure_columns *columns = stack_measure_columns(summed[i]);
+    struct sqlite3_stmt *stmt = NULL;
+    char *sql =
+        sqlite3_mprintf("SELECT sum(%s), sum(%s) FROM %s AS t"
+                        " JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id"
+                        " WHERE :process IN (0, t.process_id) AND :site IN (0, b.call_site_id)",
+                        columns->bytes, columns->bytes_square, rows_of(summed[i]));
+    int rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
+                 : error_set(err, ERROR_NOMEM, "no memory for a statement");
+
+    sqlite3_free(sql);
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, query->options->process_id);
+    sqlite3_bind_int64(stmt, 2, query->options->site_id);
+    rc = rundb_step(&query->database, stmt, err);
+    diff->sums[i].bytes[side] = sqlite3_column_int64(stmt, 0);
+    diff->sums[i].squares[side] = sqlite3_column_double(stmt, 1);
+    sqlite3_finalize(stmt);
+    return rc < 0 ? rc : 0;
 }
 
 static int read_side(const struct query *asked, const struct query_options *options,
@@ -128,6 +173,8 @@ static int read_side(const struct query *asked, const struct query_options *opti
 
     if (rc == 0)
         rc = read_entries(&query, measure, side, diff, err);
+    for (size_t i = 0; rc == 0 && diff->has_sums && i < N_SUMMED; i++)
+        rc = read_sum(&query, i, side, diff, err);
     if (query.database.sample_bytes)
         diff->sample_bytes = query.database.sample_bytes;
     rundb_close(&query.database);
@@ -246,23 +293,17 @@ static int64_t most_changed_line(const struct entry *lines, size_t n, const stru
     return line;
 }
 
-/* The only line of the place afterwards, or else before; 0: there are several. */
-static int64_t only_line(const struct entry *lines, size_t n)
+/* The line with the most bytes afterwards, or else before. */
+static int64_t largest_line(const struct entry *lines, size_t n)
 {
-    for (int side = 1; side >= 0; side--) {
-        int64_t line = 0;
-        size_t n_lines = 0;
+    const struct entry *largest = NULL;
 
-        for (size_t i = 0; i < n; i++) {
-            if (lines[i].blocks[side] == 0)
-                continue;
-            line = lines[i].line;
-            n_lines++;
-        }
-        if (n_lines > 0)
-            return n_lines == 1 ? line : 0;
-    }
-    return 0;
+    for (int side = 1; side >= 0 && !largest; side--)
+        for (size_t i = 0; i < n; i++)
+            if (lines[i].blocks[side] != 0
+                && (!largest || lines[i].bytes[side] > largest->bytes[side]))
+                largest = &lines[i];
+    return largest ? largest->line : 0;
 }
 
 /* Merges the lines of a place into the first one. */
@@ -274,7 +315,7 @@ static void sum_place(struct entry *lines, size_t n, bool are_of_one_build, bool
         add(&sum, &lines[i]);
     sum.line = are_of_one_build || are_comparable(lines, n)
                    ? most_changed_line(lines, n, &sum, by_blocks)
-                   : only_line(lines, n);
+                   : largest_line(lines, n);
     for (size_t i = 1; i < n; i++)
         free_entry(&lines[i]);
     lines[0] = sum;
@@ -340,6 +381,28 @@ static void print_title(const struct query *query, const struct query_options *s
                               blocks),
         !is_estimate && (change_blocks(&all) == 1 || change_blocks(&all) == -1) ? "block"
                                                                                 : "blocks");
+}
+
+/* Samples do not show temporary blocks. */
+static void print_sums(const struct query *query, const struct diff *diff)
+{
+    const bool is_estimate = diff->sample_bytes != 0;
+    char texts[3][ESTIMATE_TEXT_BYTES];
+
+    for (size_t i = 0; i < N_SUMMED; i++) {
+        const struct sum *sum = &diff->sums[i];
+        int64_t change = saturating_subtract(sum->bytes[1], sum->bytes[0]);
+        if (is_estimate && summed[i] == STACK_MEASURE_TEMPORARY)
+            continue;
+        for (int side = 0; side < 2; side++)
+            estimate_format_bytes(sum->bytes[side],
+                                  estimate_margin(is_estimate, sum->squares[side]), texts[side]);
+        estimate_format_bytes(
+            change, estimate_margin(is_estimate, sum->squares[0] + sum->squares[1]), texts[2]);
+        (void)fprintf(query->out, "%s: %s before, %s after, change %s%s\n",
+                      stack_measure_title(query, summed[i]), texts[0], texts[1],
+                      change > 0 ? "+" : "", texts[2]);
+    }
 }
 
 static void add_row(struct computed_rows *rows, const struct entry *entry, bool is_estimate)
@@ -481,10 +544,14 @@ int cmd_diff_run(struct query *query, struct error *err)
     int rc = query->options->n_arguments == 0 ? prepare_instants(query, sides, &measure, err)
                                               : prepare_runs(query, sides, &measure, err);
 
+    diff.has_sums = query->options->n_arguments > 0 && !query->options->measure
+                    && measure == STACK_MEASURE_LEAKED;
     if (rc == 0)
         rc = read_sides(query, sides, measure, &diff, err);
     if (rc == 0) {
         merge(&diff, query->options->n_arguments == 0, query->options->is_by_blocks);
+        if (diff.has_sums && query->style.format == RENDER_TABLE && !query->options->is_sql_shown)
+            print_sums(query, &diff);
         if (query->style.format == RENDER_TABLE && !query->options->is_sql_shown)
             print_title(query, sides, measure, &diff);
         rc = show(query, &diff, err);

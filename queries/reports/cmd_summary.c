@@ -10,6 +10,7 @@
 #include "queries/core/query.h"
 #include "queries/core/report_sql.h"
 #include "queries/render/estimate.h"
+#include "queries/render/shorten.h"
 #include "queries/render/stack_text.h"
 #include "queries/render/table.h"
 #include "queries/reports/findings.h"
@@ -448,22 +449,36 @@ static int print_process(struct query *query, int64_t process_id, struct error *
     return rc;
 }
 
-/* Modules without line information, and how to get it. */
+/* Modules without line information, and how to get it. Several are counted on one line. */
 static int print_debug_notes(const struct query *query, struct error *err)
 {
+    char names[2][PATH_MAX];
+    char text[3 * PATH_MAX];
     struct sqlite3_stmt *stmt;
-    int rc = rundb_prepare(
-        &query->database,
-        "SELECT path, debug_note FROM objects WHERE debug_note IS NOT NULL ORDER BY path", &stmt,
-        err);
+    int n = 0;
+    int rc = rundb_prepare(&query->database,
+                           "SELECT path, debug_note, count(*) OVER () FROM objects"
+                           " WHERE debug_note IS NOT NULL ORDER BY path",
+                           &stmt, err);
 
     if (rc != 0)
         return rc;
     while ((rc = rundb_step(&query->database, stmt, err)) == 1) {
-        char text[2 * PATH_MAX];
+        bool is_counted = !query->options->is_wide && sqlite3_column_int(stmt, 2) > 2;
 
-        (void)snprintf(text, sizeof(text), "no lines in %s: %s", rundb_text(stmt, 0),
-                       rundb_text(stmt, 1));
+        if (n < 2)
+            (void)snprintf(names[n], sizeof(names[n]), "%s", shorten_path(rundb_text(stmt, 0)));
+        n++;
+        if (is_counted && n != 2)
+            continue;
+        if (is_counted)
+            (void)snprintf(text, sizeof(text),
+                           "no lines in %d modules (%s, %s, …): --wide shows why, and how to get "
+                           "them",
+                           sqlite3_column_int(stmt, 2), names[0], names[1]);
+        else
+            (void)snprintf(text, sizeof(text), "no lines in %s: %s", rundb_text(stmt, 0),
+                           rundb_text(stmt, 1));
         utf8_clean(text);
         (void)fprintf(query->out, "%s\n", text);
     }
@@ -471,9 +486,25 @@ static int print_debug_notes(const struct query *query, struct error *err)
     return rc;
 }
 
+static int find_leaks(const struct query *query, bool *ret_has_leaks, struct error *err)
+{
+    char sql[192];
+    int64_t has_leaks = 0;
+    int rc;
+
+    (void)snprintf(sql, sizeof(sql),
+                   "SELECT EXISTS (SELECT 1 FROM _leaked_stacks WHERE rule_id IS NULL"
+                   " AND %" PRId64 " IN (0, process_id))",
+                   query->options->process_id);
+    rc = rundb_get_int64(&query->database, sql, &has_leaks, err);
+    *ret_has_leaks = has_leaks;
+    return rc;
+}
+
 int cmd_summary_run(struct query *query, struct error *err)
 {
     const struct query_options *options = query->options;
+    bool has_leaks = true;
     int rc;
 
     if (query->style.format != RENDER_TABLE || options->fail_if || options->is_sql_shown)
@@ -482,7 +513,10 @@ int cmd_summary_run(struct query *query, struct error *err)
     if (rc == 0)
         rc = print_debug_notes(query, err);
     if (rc == 0)
-        query_advise(query, "leaks %s    # or peak, %shot%s", query->shell_path,
+        rc = find_leaks(query, &has_leaks, err);
+    if (rc == 0)
+        query_advise(query, "%s %s    # or %s%shot%s", has_leaks ? "leaks" : "peak",
+                     query->shell_path, has_leaks ? "peak, " : "",
                      query->database.sample_bytes ? "" : "temporary, ",
                      query->database.sample_bytes ? "" : ", fragmentation");
     return rc;

@@ -12,7 +12,7 @@ CREATE VIEW fragmentation(
   at,                -- 'peak' or 'end'; with --at the requested time
   at_ns,             -- time of the snapshot
   heap_id,           -- joins heaps
-  kind,              -- 'brk', 'arena' or 'other'
+  kind,              -- 'brk', 'arena', the allocator of most blocks ('jemalloc'), or 'other'
   extent_bytes,      -- from the start of the heap to its end; for an arena, as far as it ever reached
   live_bytes,        -- requested bytes of live blocks
   slack_bytes,       -- usable minus requested bytes of live blocks
@@ -33,13 +33,15 @@ CREATE VIEW fragmentation(
   module,            -- file that holds the code
   call_site_id       -- joins call_sites
 ) AS
-SELECT n.process_id, n.reason, n.at_ns, h.heap_id, h.kind, t.extent_bytes, t.live_bytes, t.slack_bytes, t.overhead_bytes,
+SELECT n.process_id, n.reason, n.at_ns, h.heap_id,
+  iif(h.kind = 'other', coalesce(nullif(p.allocator, 'glibc'), h.kind), h.kind), t.extent_bytes, t.live_bytes, t.slack_bytes, t.overhead_bytes,
   t.hole_bytes, t.free_page_bytes, t.top_bytes,
   iif(t.top_bytes IS NULL, NULL, 1.0 * (t.extent_bytes - t.live_bytes) / nullif(t.extent_bytes, 0)),
   t.pages_to_25, t.pages_to_50, t.pages_to_75, t.pages_to_100,
   t.topmost_allocation_id, t.topmost_backtrace_id, s.function, s.source, s.line, s.module, b.call_site_id
 FROM heap_states AS t
 JOIN snapshots AS n ON n.snapshot_id = t.snapshot_id
+JOIN processes AS p ON p.process_id = n.process_id
 JOIN heaps AS h ON h.heap_id = t.heap_id
 LEFT JOIN backtraces AS b ON b.backtrace_id = t.topmost_backtrace_id
 LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id

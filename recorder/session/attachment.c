@@ -13,7 +13,9 @@
 #include "recorder/session/mapped_log.h"
 #include "recorder/session/program.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -28,6 +30,10 @@
 static const uint64_t search_ns = 2000000000; /* of a search for a safe point */
 static const uint64_t leave_ns = 300000000;   /* for a recorder, which still has to pack */
 static const uint64_t handle_ns = 300000000;  /* for a process that executes events */
+
+enum {
+    MOST_LISTED = 8 /* of the children that run */
+};
 
 /* File names of mtrace's libraries, each with a slash. */
 enum {
@@ -165,6 +171,49 @@ static int report_refused(pid_t pid, int why, struct error *err)
         (int)pid);
 }
 
+static void add_child(struct attachment *attachment, pid_t pid)
+{
+    struct thread_status status;
+    char *text = attachment->children;
+    size_t used = strlen(text);
+
+    if (pid == getpid() || !thread_status_read(pid, pid, &status) || status.state == 'Z')
+        return;
+    if (attachment->n_children++ < MOST_LISTED)
+        (void)snprintf(text + used, sizeof(attachment->children) - used, "%s%d", used ? ", " : "",
+                       (int)pid);
+}
+
+/* The kernel lists the children of each thread; it may be built without these lists. */
+static void find_children(struct attachment *attachment)
+{
+    char path[64];
+    size_t used;
+    DIR *folder;
+    const struct dirent *entry;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)attachment->pid);
+    folder = opendir(path);
+    while (folder && (entry = readdir(folder))) {
+        char name[PATH_MAX];
+        FILE *file;
+        int pid;
+
+        (void)snprintf(name, sizeof(name), "%s/%s/children", path, entry->d_name);
+        file = fopen(name, "re");
+        while (file && fscanf(file, "%d", &pid) == 1)
+            add_child(attachment, pid);
+        if (file)
+            (void)fclose(file);
+    }
+    if (folder)
+        (void)closedir(folder);
+    used = strlen(attachment->children);
+    if (attachment->n_children > MOST_LISTED)
+        (void)snprintf(attachment->children + used, sizeof(attachment->children) - used,
+                       " and %" PRIu32 " more", attachment->n_children - MOST_LISTED);
+}
+
 int attachment_begin(struct attachment *attachment, const char *settings, struct error *err)
 {
     struct attaching_answer answer;
@@ -173,6 +222,7 @@ int attachment_begin(struct attachment *attachment, const char *settings, struct
     bool is_left;
     int code;
 
+    find_children(attachment);
     is_left =
         has_attached(attachment->pid) && attaching_is_left(attachment->pid, attachment->library);
     if (asprintf(&argument, "MTRACE_RECORDER=%s%s", settings, is_left ? "MTRACE_IS_LEFT=1\n" : "")

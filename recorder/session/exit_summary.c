@@ -173,7 +173,14 @@ static void report_that_all_is_missing(const struct exit_summary *exit_summary)
                     || exit_summary->children.unseen[0]
                     || (exit_summary->totals.flags & (LOG_FLAG_FOREIGN_MALLOC | LOG_FLAG_CUT));
 
-    if (!is_known && !has_allocations(exit_summary))
+    if (is_known || has_allocations(exit_summary))
+        return;
+    if (exit_summary->earlier_children && exit_summary->earlier_children[0])
+        exit_summary_print(exit_summary->is_quiet,
+                           "no allocation of '%s' was recorded: its children that ran already are "
+                           "not recorded: attach to each (%s)",
+                           exit_summary->program, exit_summary->earlier_children);
+    else
         exit_summary_print(
             exit_summary->is_quiet,
             "no allocation of '%s' was recorded: it allocated nothing while it was recorded, "

@@ -23,9 +23,10 @@ struct exit_summary {
     struct error unpacked_err;
     char reports[256]; /* periodic_reports_describe */
     struct process_tree *process_tree;
-    bool is_eliding;    /* --cull-temporary or --aggregate was given */
-    bool is_bounded;    /* --aggregate */
-    bool was_disk_full; /* as in rotated_log_run, or when a log was packed */
+    const char *earlier_children; /* attachment.children; NULL or "": none */
+    bool is_eliding;              /* --cull-temporary or --aggregate was given */
+    bool is_bounded;              /* --aggregate */
+    bool was_disk_full;           /* as in rotated_log_run, or when a log was packed */
     bool follows_children;
     bool starts_by_itself; /* --start-after, --start-at-rss */
     bool was_left;         /* detached: running processes of process_tree, too (leave_followed) */

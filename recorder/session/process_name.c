@@ -69,9 +69,11 @@ static void list(pid_t pid)
     char text[LISTED_BYTES];
     size_t n = read_file(pid, "cmdline", text, sizeof(text));
 
-    for (size_t i = 0; i + 1 < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (text[i] == '\0')
             text[i] = ' ';
+    while (n > 0 && text[n - 1] == ' ') /* also padding that a title of the process leaves */
+        text[--n] = '\0';
     utf8_clean(text);
     (void)fprintf(stderr, "%10d  %s\n", (int)pid, text);
 }

@@ -569,6 +569,7 @@ static void finish(struct session *session)
         .process_tree = session->process_tree,
         .starts_by_itself =
             session->options->windows.start_after_ns || session->options->windows.start_rss_bytes,
+        .earlier_children = session->attachment.children,
         .is_quiet = session->options->quiet,
         .is_elsewhere = session->options->gives_back};
     session->has_ended = session->control_handler.has_ended = true;

@@ -291,10 +291,16 @@ int session_attach(struct session *session, struct error *err)
         "attached to process %d, one thread of it was held up for %.1f ms; ^C or 'mtrace-record --detach %d' leaves it",
         (int)session->program.pid, (double)session->attachment.pause_ns / 1e6,
         (int)session->program.pid);
+    if (session->attachment.n_children > 0)
+        exit_summary_print(session->options->quiet,
+                           "warning: its %s (%s) and will not be recorded: attach to each",
+                           session->attachment.n_children == 1 ? "child runs already"
+                                                               : "children run already",
+                           session->attachment.children);
     if (session->attachment.lacks_executable)
         exit_summary_warn(
-            "warning: no call by '%s' itself is recorded: this executable calls no function that "
-            "mtrace records, or has a built-in allocator; start it under mtrace-record",
+            "warning: no call by '%s' itself is recorded: only its libraries call functions that "
+            "mtrace records, or it has a built-in allocator; then start it under mtrace-record",
             session->program.path);
     return 0;
 }

@@ -1702,6 +1702,14 @@ def test_gaps(folder):
     told = recorder.stderr.read()
     if f"no call by '{folder}/slotless' itself is recorded" not in told:
         raise Failure(f"not said that no reference of the executable leads to us: {told}")
+    process = start(compiled(folder, "operators", SLOTS % "void *volatile kept; static void step(void) { kept = operator new(7770); }",
+                             suffix="cc"))
+    recorder = attach(process.pid, folder / "operators.dat")
+    say(process, "on")
+    detach(process.pid, recorder)
+    told = recorder.stderr.read()
+    if ask(folder / "operators.dat", "SELECT count(*) FROM allocations WHERE size_bytes = 7770") != [(1,)] or "no call by" in told:
+        raise Failure(f"an executable that calls only C++ operators: {told}")
 
 
 def test_operators(folder):

@@ -11,7 +11,7 @@ cp run.db built.db
 sqlite3 built.db "UPDATE sources SET path = replace(path, '/opt/', '/home/'); UPDATE call_sites SET line = line + 5;
   UPDATE functions SET name = 'Cache::grow' WHERE name = 'Cache::reserve'"
 mtrace-query diff run.db built.db
-# A function with several call sites stands at the line that changed most; where all of them moved, at none.
+# A function with several call sites stands at the line that changed most; where all of them moved, at the largest one of the newer build.
 sqlite3 rows.db 'UPDATE call_sites SET function_id = 3, source_id = 2 WHERE call_site_id = 3'
 sqlite3 rows.db 'SELECT line FROM call_sites WHERE function_id = 3 ORDER BY line'
 mtrace-query diff rows.db --at 20ms --at 95ms -n 1 --format csv
@@ -33,6 +33,10 @@ mtrace-query diff rows.db grown.db --format csv
 #|  change  change blocks   before  after  where
 #|-4.9 KiB             -1  4.9 KiB   50 B  Cache::reserve  cache.c:31
 #|more rows: -n 0
+#|leaked: 4.7 KiB before, 5.4 KiB after, change +680 B
+#|live at the peak: 10.3 KiB before, 5.4 KiB after, change -4.9 KiB
+#|allocated: 14.8 KiB before, 6.5 KiB after, change -8.2 KiB
+#|temporary: 8.4 KiB before, 118 B after, change -8.3 KiB
 #|leaked, from run.db to rows.db: +680 B in -7 blocks
 #|change  change blocks   before    after  where
 #| 960 B              1  4.0 KiB  4.9 KiB  Cache::reserve  cache.c:31
@@ -46,8 +50,16 @@ mtrace-query diff rows.db grown.db --format csv
 #|968,-2,40,1008,4,2,main,/opt/server/src/main.c,10,/opt/server/bin/server,,
 #|-14,-2,30,16,3,1,,,,/opt/server/lib/libwork.so,,
 #|1050,1,4000,5050,1,2,Cache::reserve,/opt/server/src/cache.c,31,/opt/server/bin/server,,
+#|leaked: 4.7 KiB before, 4.7 KiB after, change 0 B
+#|live at the peak: 10.3 KiB before, 10.3 KiB after, change 0 B
+#|allocated: 14.8 KiB before, 14.8 KiB after, change 0 B
+#|temporary: 8.4 KiB before, 8.4 KiB after, change 0 B
 #|leaked, from run.db to run.db: 0 B in 0 blocks
 #|change  change blocks  before  after  where
+#|leaked: 4.7 KiB before, 4.7 KiB after, change 0 B
+#|live at the peak: 10.3 KiB before, 10.3 KiB after, change 0 B
+#|allocated: 14.8 KiB before, 14.8 KiB after, change 0 B
+#|temporary: 8.4 KiB before, 8.4 KiB after, change 0 B
 #|leaked, from run.db to built.db: 0 B in 0 blocks
 #|  change  change blocks   before    after  where
 #| 4.0 KiB              2      0 B  4.0 KiB  Cache::grow  home/server/src/cache.c:36
@@ -61,7 +73,7 @@ mtrace-query diff rows.db grown.db --format csv
 #|change_bytes,change_blocks,before_bytes,after_bytes,before_blocks,after_blocks,function,source,line,module,change_bytes_margin,change_blocks_margin
 #|14000,2,5460,19460,5,7,Session::clone(int) const,/opt/server/src/session.c,31,/opt/server/bin/server,,
 #|change_bytes,change_blocks,before_bytes,after_bytes,before_blocks,after_blocks,function,source,line,module,change_bytes_margin,change_blocks_margin
-#|14000,2,5460,19460,5,7,Session::clone(int) const,/opt/server/src/session.c,,/opt/server/bin/server,,
+#|14000,2,5460,19460,5,7,Session::clone(int) const,/opt/server/src/session.c,36,/opt/server/bin/server,,
 # expect stderr
 #|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
 #|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not

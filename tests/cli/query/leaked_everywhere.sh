@@ -6,7 +6,7 @@ mtrace-query export run.db --to flamegraph.pl --measure leaked --process 1 | awk
 cp run.db b.db
 sqlite3 b.db 'DELETE FROM backtrace_totals; DELETE FROM suppressed_stacks'
 mtrace-query diff run.db b.db --process 1 --csv | cut -d, -f1-7
-mtrace-query diff b.db run.db --process 1 | head -1
+mtrace-query diff b.db run.db --process 1 | grep " from "
 # expect stdout
 #|4750
 #|server (pid 812): leaked, 4.6 KiB in 13 blocks of 5 stacks; 300 B suppressed and omitted

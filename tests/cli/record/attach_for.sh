@@ -9,13 +9,14 @@ gcc -O0 -fno-builtin -w -o mtrace-attached-by-name program.c
 name=mtrace-attached-by-name
 ./$name & first=$!
 ./$name argument & second=$!
-trap 'kill $first $second 2>/dev/null || :' EXIT
+bash -c "exec -a '$name: worker process   ' ./$name" & third=$! # as a title of nginx
+trap 'kill $first $second $third 2>/dev/null || :' EXIT
 started() { [ "$(readlink /proc/$1/exe)" = "$PWD/$name" ]; }
-until started $first && started $second; do :; done
+until started $first && started $second && started $third; do :; done
 mtrace-record -o run.dat --attach $name >refused.txt 2>&1 || echo "refused with $?"
-sed "s/$first/FIRST/; s/$second/SECOND/; s/^ *//" refused.txt
-kill $second
-wait $second || :
+sed "s/$first/FIRST/; s/$second/SECOND/; s/$third/THIRD/; s/^ *//" refused.txt
+kill $second $third
+wait $second $third || :
 mtrace-record -o run.dat --attach $name --for 300ms >attached.txt 2>&1 || {
     grep -q 'ptrace\|not permitted\|not allowed' attached.txt && echo "skipped: this process may not attach to others" && exit 77
     cat attached.txt
@@ -32,7 +33,8 @@ mtrace-record --for 3s -- ./program 2>&1 | sed -n 1p
 #|refused with 125
 #|FIRST  ./mtrace-attached-by-name
 #|SECOND  ./mtrace-attached-by-name argument
-#|mtrace-record: 2 processes are named 'mtrace-attached-by-name': give --attach the PID of one of them
+#|THIRD  mtrace-attached-by-name: worker process
+#|mtrace-record: 3 processes are named 'mtrace-attached-by-name': give --attach the PID of one of them
 #|runs on
 #|an earlier recording is kept here, too
 #|mtrace-record: 'run.dat' exists: it is 'run.dat.old' now; --force would replace it
