@@ -122,7 +122,7 @@ def test():
         same("requests", [], browser.run("return performance.getEntriesByType('resource').map(entry => entry.name)"))
         same("complaints", [], list(browser.complaints()))
         browser.open(f"file://{folder}/until.html")
-        same("what is missing is said", "imported up to 1.0 ms only: what came later is in no figure, and blocks are live then, not leaked", browser.text(".note"))
+        same("what is missing is said", "imported up to 1.0 ms only: later events are in no number; blocks that were live then count as live, not leaked", browser.text(".note"))
         browser.open(f"file://{page}")
         if len(sys.argv) > 1:
             browser.run("document.getElementById('flame-section').scrollIntoView()")
