@@ -458,12 +458,17 @@ static bool take_parts(struct memory_sampler *samples, uint64_t now_ns)
 
     if (!file)
         return false;
+    if (!fgets(line, sizeof(line), file)) { /* most programs are short, and have exited by now */
+        fclose(file);
+        return false;
+    }
     if (samples->log_fd >= 0 && !samples->log_file.inode)
         (void)process_maps_find_file(samples->log_fd, &samples->log_file);
     samples->n_samples += 2;
     take_heaps(samples, now_ns);
-    while (fgets(line, sizeof(line), file))
+    do
         see_line(&walk, line);
+    while (fgets(line, sizeof(line), file));
     end_mapping(&walk);
     fclose(file);
     if (walk.map.fd >= 0)
