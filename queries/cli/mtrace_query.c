@@ -6,6 +6,7 @@
 #include "queries/api/import_first.h"
 #include "queries/api/queries.h"
 #include "queries/cli/pager.h"
+#include "queries/cli/query_help.h"
 #include "queries/cli/query_options.h"
 
 #include <ctype.h>
@@ -232,9 +233,10 @@ static void print_note(void *context, const char *text)
 
 static void print_option(const char *name, size_t length)
 {
-    (void)fputs("--", stderr);
-    for (size_t i = 0; i < length; i++)
-        (void)putc(name[i] == '_' ? '-' : name[i], stderr);
+    char option[QUERY_OPTION_BYTES];
+
+    query_option_name(name, length, option);
+    (void)fprintf(stderr, "--%s", option);
 }
 
 /* True for name=PLACE_HOLDER in a message of the library, not for other words with '='. */

@@ -2,6 +2,7 @@
 #include "queries/cli/query_help.h"
 
 #include "queries/api/queries.h"
+#include "queries/render/wrap.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -28,6 +29,15 @@ const struct query_option query_own_options[] = {
     {NULL, 0, NULL, NULL},
 };
 
+void query_option_name(const char *parameter, size_t length, char ret_name[QUERY_OPTION_BYTES])
+{
+    size_t n = length < QUERY_OPTION_BYTES ? length : QUERY_OPTION_BYTES - 1;
+
+    for (size_t i = 0; i < n; i++)
+        ret_name[i] = parameter[i] == '_' ? '-' : parameter[i];
+    ret_name[n] = '\0';
+}
+
 int query_option_letter(const char *name)
 {
     return strcmp(name, "count") == 0 ? 'n' : strcmp(name, "wide") == 0 ? 'w' : 0;
@@ -35,28 +45,14 @@ int query_option_letter(const char *name)
 
 /* ---- text in columns ---- */
 
-/* Prints words from this column on, in lines that are not too long. `at` is the column now. */
+/* `at` is the column now: that of the end of a name. */
 static void print_wrapped(const char *text, size_t at, size_t column)
 {
-    if (at + 2 > column) {
-        (void)putchar('\n');
-        at = 0;
-    }
-    for (bool is_first = true; *text; is_first = false) {
-        size_t length = strcspn(text, " ");
-        size_t blanks = at < column ? column - at : !is_first;
+    bool is_long = at + 2 > column;
 
-        if (!is_first && at + blanks + length > LINE_WIDTH) {
-            (void)putchar('\n');
-            at = 0;
-            blanks = column;
-        }
-        (void)printf("%*s%.*s", (int)blanks, "", (int)length, text);
-        at += blanks + length;
-        text += length;
-        text += strspn(text, " ");
-    }
-    (void)putchar('\n');
+    if (is_long)
+        (void)putchar('\n');
+    wrap_text(text, is_long ? 0 : at, column, LINE_WIDTH, stdout);
 }
 
 /* ---- commands ---- */
@@ -202,8 +198,10 @@ void query_help_print_command(const struct command *command)
 
 static void print_dashed(const char *name)
 {
-    for (; *name; name++)
-        (void)putchar(*name == '_' ? '-' : *name);
+    char text[QUERY_OPTION_BYTES];
+
+    query_option_name(name, strlen(name), text);
+    (void)fputs(text, stdout);
 }
 
 /* "  -n, --count=N" and its help. */

@@ -10,6 +10,10 @@
 
 struct command;
 
+enum {
+    QUERY_OPTION_BYTES = 48 /* of an option's name, with its NUL */
+};
+
 /* An option of the program itself, beside the parameters of the library. */
 struct query_option {
     const char *name; /* NULL ends a table */
@@ -19,6 +23,9 @@ struct query_option {
 };
 
 extern const struct query_option query_own_options[];
+
+/* The option of a parameter of the library, without "--": with "-" for "_". */
+void query_option_name(const char *parameter, size_t length, char ret_name[QUERY_OPTION_BYTES]);
 
 /* The letter of a frequent parameter; 0: none. */
 int query_option_letter(const char *name);

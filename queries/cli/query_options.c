@@ -143,8 +143,7 @@ enum option_key {
 };
 
 enum {
-    MAX_OPTIONS = 128,
-    OPTION_NAME_BYTES = 48
+    MAX_OPTIONS = 128
 };
 
 struct parser {
@@ -160,20 +159,19 @@ struct parser {
 /* The program's options and the library's parameters, for getopt. */
 struct option_list {
     struct option options[MAX_OPTIONS];
-    char names[MAX_OPTIONS][OPTION_NAME_BYTES];
+    char names[MAX_OPTIONS][QUERY_OPTION_BYTES];
     char letters[2 * MAX_OPTIONS];
     size_t n;
 };
 
-/* With "-" for "_"; the list has the text. name NULL: none. */
+/* The list has the text. name NULL: none. */
 static void list_option(struct option_list *list, const char *name, const char *value, int key)
 {
     char *copy = list->names[list->n];
 
     if (!name || list->n + 1 >= MAX_OPTIONS)
         return;
-    for (size_t i = 0; name[i] && i + 1 < OPTION_NAME_BYTES; i++)
-        copy[i] = name[i] == '_' ? '-' : name[i];
+    query_option_name(name, strlen(name), copy);
     list->options[list->n++] =
         (struct option){copy, value ? required_argument : no_argument, NULL, key};
 }
@@ -243,7 +241,7 @@ static int check_sealed(const struct command_line *line, struct error *err)
 /* The parameter whose name is nearest; NULL: none is near. */
 static const char *find_similar(const char *text, size_t length)
 {
-    char name[OPTION_NAME_BYTES];
+    char name[QUERY_OPTION_BYTES];
     struct suggestion suggestion = {.word = name};
     struct queries_parameter parameter;
 
@@ -321,7 +319,7 @@ static int fail_option(struct parser *parser, int key, const char *text)
 {
     const char *name = text + strspn(text, "-");
     size_t length = strcspn(name, "=");
-    char dashed[OPTION_NAME_BYTES] = "";
+    char dashed[QUERY_OPTION_BYTES] = "";
     const char *similar;
 
     if (key == ':')
@@ -335,8 +333,7 @@ static int fail_option(struct parser *parser, int key, const char *text)
         return error_set(parser->err, ERROR_USAGE,
                          "unknown option '--%.*s'; mtrace-query help options lists them",
                          (int)length, name);
-    for (size_t i = 0; similar[i] && i + 1 < sizeof(dashed); i++)
-        dashed[i] = similar[i] == '_' ? '-' : similar[i];
+    query_option_name(similar, strlen(similar), dashed);
     return error_set(parser->err, ERROR_USAGE, "unknown option '--%.*s'; did you mean --%s?",
                      (int)length, name, dashed);
 }

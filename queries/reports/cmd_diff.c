@@ -106,28 +106,36 @@ static const char *rows_of(enum stack_measure measure)
                                            : "backtrace_totals";
 }
 
-static int read_entries(const struct query *query, enum stack_measure measure, int side,
-                        struct diff *diff, struct error *err)
+/* Prepares sums of one measure, of the stacks that the options select: bytes, blocks and their
+ * squares. place: columns of _sites, with a comma, for one row per call site; "": one row in all. */
+static int prepare_sums(const struct query *query, enum stack_measure measure, const char *place,
+                        struct sqlite3_stmt **ret_stmt, struct error *err)
 {
     const struct stack_measure_columns *columns = stack_measure_columns(measure);
-    struct sqlite3_stmt *stmt = NULL;
-    char *sql =
-        sqlite3_mprintf("SELECT s.function, s.source, s.line, s.module, sum(%s), sum(%s),"
-                        " sum(%s), sum(%s) FROM %s AS t"
-                        " JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id"
-                        " LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id"
-                        " WHERE :process IN (0, t.process_id) AND :site IN (0, b.call_site_id)"
-                        " GROUP BY b.call_site_id",
-                        columns->bytes, columns->blocks, columns->bytes_square,
-                        columns->blocks_square, rows_of(measure));
-    int rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
+    char *sql = sqlite3_mprintf(
+        "SELECT %s sum(%s), sum(%s), sum(%s), sum(%s) FROM %s AS t"
+        " JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id"
+        " LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id"
+        " WHERE :process IN (0, t.process_id) AND :site IN (0, b.call_site_id)%s",
+        place, columns->bytes, columns->blocks, columns->bytes_square, columns->blocks_square,
+        rows_of(measure), *place ? " GROUP BY b.call_site_id" : "");
+    int rc = sql ? rundb_prepare(&query->database, sql, ret_stmt, err)
                  : error_set(err, ERROR_NOMEM, "no memory for a statement");
 
     sqlite3_free(sql);
     if (rc != 0)
         return rc;
-    sqlite3_bind_int64(stmt, 1, query->options->process_id);
-    sqlite3_bind_int64(stmt, 2, query->options->site_id);
+    sqlite3_bind_int64(*ret_stmt, 1, query->options->process_id);
+    sqlite3_bind_int64(*ret_stmt, 2, query->options->site_id);
+    return 0;
+}
+
+static int read_entries(const struct query *query, enum stack_measure measure, int side,
+                        struct diff *diff, struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    int rc = prepare_sums(query, measure, "s.function, s.source, s.line, s.module,", &stmt, err);
+
     while (rc == 0 && (rc = rundb_step(&query->database, stmt, err)) == 1)
         rc = add_entry(diff, stmt, side, err);
     sqlite3_finalize(stmt);
@@ -137,24 +145,14 @@ static int read_entries(const struct query *query, enum stack_measure measure, i
 static int read_sum(const struct query *query, size_t i, int side, struct diff *diff,
                     struct error *err)
 {
-    const struct stack_measure_columns *columns = stack_measure_columns(summed[i]);
     struct sqlite3_stmt *stmt = NULL;
-    char *sql =
-        sqlite3_mprintf("SELECT sum(%s), sum(%s) FROM %s AS t"
-                        " JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id"
-                        " WHERE :process IN (0, t.process_id) AND :site IN (0, b.call_site_id)",
-                        columns->bytes, columns->bytes_square, rows_of(summed[i]));
-    int rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
-                 : error_set(err, ERROR_NOMEM, "no memory for a statement");
+    int rc = prepare_sums(query, summed[i], "", &stmt, err);
 
-    sqlite3_free(sql);
     if (rc != 0)
         return rc;
-    sqlite3_bind_int64(stmt, 1, query->options->process_id);
-    sqlite3_bind_int64(stmt, 2, query->options->site_id);
     rc = rundb_step(&query->database, stmt, err);
     diff->sums[i].bytes[side] = sqlite3_column_int64(stmt, 0);
-    diff->sums[i].squares[side] = sqlite3_column_double(stmt, 1);
+    diff->sums[i].squares[side] = sqlite3_column_double(stmt, 2);
     sqlite3_finalize(stmt);
     return rc < 0 ? rc : 0;
 }

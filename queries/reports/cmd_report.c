@@ -216,7 +216,7 @@ static void put_note(const struct query *query, const char *text)
 static const struct part *find_part(const struct finding *finding)
 {
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-        if (strncmp(finding->command, parts[i].id, strlen(parts[i].id)) == 0)
+        if (finding_is_about(finding, parts[i].id))
             return &parts[i];
     return NULL;
 }
@@ -225,14 +225,8 @@ static void put_finding(const struct query *query, const struct finding *finding
 {
     const struct part *part = find_part(finding);
     const char *severity = finding_severity_name(finding->severity);
-    char *command = NULL;
-    size_t size = 0;
-    FILE *text = open_memstream(&command, &size);
+    char *command = finding_command(query, finding);
 
-    if (text) {
-        finding_put_command(query, finding, text);
-        (void)fclose(text);
-    }
     (void)fprintf(query->out, "<li class=\"%s\"><strong>%s</strong> <span>", severity, severity);
     svg_put_text(query->out, finding->sentence);
     (void)fputs("</span>", query->out);

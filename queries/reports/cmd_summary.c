@@ -416,7 +416,7 @@ static int print_top(const struct query *query, const struct top *top, int64_t p
 static bool is_found(const struct findings *findings, const struct top *top)
 {
     for (size_t i = 0; i < findings->n; i++)
-        if (strncmp(findings->list[i].command, top->command, strlen(top->command)) == 0)
+        if (finding_is_about(&findings->list[i], top->command))
             return true;
     return false;
 }

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -95,6 +96,36 @@ void finding_show_sql(const struct finding_run *run, struct finding *finding, co
     va_start(arguments, format);
     (void)vsnprintf(finding->sql + used, sizeof(finding->sql) - used, format, arguments);
     va_end(arguments);
+}
+
+void finding_lead_to_view(const struct finding_run *run, struct finding *finding,
+                          const char *command)
+{
+    char view[sizeof(finding->command)];
+
+    (void)snprintf(view, sizeof(view), "%s", command);
+    for (char *at = view; *at; at++)
+        *at = *at == '-' ? '_' : *at;
+    finding_lead(run, finding, command, NULL, 0);
+    finding_show_sql(run, finding, view, NULL);
+}
+
+char *finding_command(const struct query *query, const struct finding *finding)
+{
+    char *text = NULL;
+
+    if (asprintf(&text, "mtrace-query %s %s%s%s", finding->command,
+                 query->options->is_sealed ? "run.db" : query->shell_path,
+                 *finding->options ? " " : "", finding->options)
+        < 0)
+        return NULL;
+    utf8_clean(text);
+    return text;
+}
+
+bool finding_is_about(const struct finding *finding, const char *command)
+{
+    return strncmp(finding->command, command, strlen(command)) == 0;
 }
 
 void finding_format_place(struct sqlite3_stmt *row, int column, char ret_text[FINDING_PLACE_BYTES])

@@ -82,9 +82,20 @@ void finding_append(struct finding *finding, const char *format, ...) MTRACE_PRI
 void finding_lead(const struct finding_run *run, struct finding *finding, const char *command,
                   const char *page, int64_t site_id);
 
+/* The view of this name, with "_" for "-", is the answer of the command: sets all four. */
+void finding_lead_to_view(const struct finding_run *run, struct finding *finding,
+                          const char *command);
+
 /* Sets the SQL: "SELECT * FROM view WHERE process_id = 1" and the formatted text, if any. */
 void finding_show_sql(const struct finding_run *run, struct finding *finding, const char *view,
                       const char *format, ...) MTRACE_PRINTF(4, 5);
+
+/* "mtrace-query leaks run.db --site 12", to be freed; NULL: no memory. An untrusted client gets
+ * "run.db" for the file's name. */
+char *finding_command(const struct query *query, const struct finding *finding);
+
+/* The command, or a narrower one of the same subject: "leaks-by-stack" is about "leaks". */
+bool finding_is_about(const struct finding *finding, const char *command);
 
 /* "function (file.c:12)" of four columns of a row: function, source, line, module. */
 void finding_format_place(struct sqlite3_stmt *row, int column, char ret_text[FINDING_PLACE_BYTES]);

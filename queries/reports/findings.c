@@ -5,6 +5,7 @@
 #include "lib/base/json_text.h"
 #include "lib/base/units.h"
 #include "queries/core/query.h"
+#include "queries/render/wrap.h"
 #include "queries/reports/leak_findings.h"
 #include "queries/reports/resident_findings.h"
 #include "queries/reports/summary_numbers.h"
@@ -128,8 +129,7 @@ static void find_small_blocks(const struct finding_run *run, const struct heap *
         "Allocate several objects in one block.",
         units_format_bytes(lost, text),
         units_format_share((double)lost / (double)heap->live, share));
-    finding_lead(run, finding, "size-histogram", NULL, 0);
-    finding_show_sql(run, finding, "size_histogram", NULL);
+    finding_lead_to_view(run, finding, "size-histogram");
 }
 
 /* Unused memory worth a finding. A heap that the program has emptied before it exits is not.
@@ -219,8 +219,7 @@ static int find_temporary(const struct finding_run *run, struct error *err)
                    "thread makes another. %s allocates most of them, %s: reuse a buffer there.",
                    units_format_share(share, text[0]), units_format_share(share_of_bytes, text[2]),
                    place, units_format_counted(sqlite3_column_int64(stmt, 5), "block", text[1]));
-    finding_lead(run, finding, "temporary", NULL, 0);
-    finding_show_sql(run, finding, "temporary", NULL);
+    finding_lead_to_view(run, finding, "temporary");
     sqlite3_finalize(stmt);
     return 0;
 }
@@ -252,8 +251,7 @@ static int find_copying(const struct finding_run *run, struct error *err)
         units_format_bytes(copied, text[0]),
         units_format_bytes(sqlite3_column_int64(stmt, 4), text[1]), place,
         units_format_count(sqlite3_column_int64(stmt, 5), text[2]));
-    finding_lead(run, finding, "reallocs", NULL, 0);
-    finding_show_sql(run, finding, "reallocs", NULL);
+    finding_lead_to_view(run, finding, "reallocs");
     sqlite3_finalize(stmt);
     return 0;
 }
@@ -282,8 +280,7 @@ static int find_peak(const struct finding_run *run, struct error *err)
                    units_format_share(sqlite3_column_double(stmt, 7), text[1]),
                    units_format_bytes(run->peak_bytes, text[2]),
                    units_format_counted(sqlite3_column_int64(stmt, 6), "block", text[3]));
-    finding_lead(run, finding, "peak", NULL, 0);
-    finding_show_sql(run, finding, "peak", NULL);
+    finding_lead_to_view(run, finding, "peak");
     sqlite3_finalize(stmt);
     return 0;
 }
@@ -309,8 +306,7 @@ static int find_bad_frees(const struct finding_run *run, struct error *err)
         "%s got an address that is not a live block: a double free, an invalid free, or an "
         "allocator that was not recorded.",
         units_format_counted(n, "call", text));
-    finding_lead(run, finding, "errors", NULL, 0);
-    finding_show_sql(run, finding, "errors", NULL);
+    finding_lead_to_view(run, finding, "errors");
     return 0;
 }
 
@@ -344,8 +340,7 @@ static int find_trust(const struct finding_run *run, struct error *err)
         finding = finding_add(run, FINDING_WARNING, 1, -1, failures);
         finding_append(finding, "%s failed: the program got no memory.",
                        units_format_counted(failures, "allocation", text));
-        finding_lead(run, finding, "allocation-failures", NULL, 0);
-        finding_show_sql(run, finding, "allocation_failures", NULL);
+        finding_lead_to_view(run, finding, "allocation-failures");
     }
     if (!summary_is_known(run->numbers, "complete_share") || complete >= 0.9)
         return 0;
@@ -364,8 +359,7 @@ static int find_trust(const struct finding_run *run, struct error *err)
                        "Only %s of the allocations have a complete stack: call trees miss callers.",
                        units_format_share(complete, text));
     }
-    finding_lead(run, finding, "unwind-quality", NULL, 0);
-    finding_show_sql(run, finding, "unwind_quality", NULL);
+    finding_lead_to_view(run, finding, "unwind-quality");
     return 0;
 }
 
@@ -422,53 +416,29 @@ int findings_collect(const struct query *query, int64_t process_id,
 
 /* ---- output ---- */
 
-void finding_put_command(const struct query *query, const struct finding *finding, FILE *out)
-{
-    (void)fprintf(out, "mtrace-query %s %s%s%s", finding->command,
-                  query->options->is_sealed ? "run.db" : query->shell_path,
-                  *finding->options ? " " : "", finding->options);
-}
-
-/* Breaks the text at blanks. width 0: no limit. */
-static void print_wrapped(const char *text, size_t width, FILE *out)
-{
-    size_t room = width > INDENT + 20 ? width - INDENT : SIZE_MAX;
-
-    while (strlen(text) > room) {
-        size_t n = room;
-
-        while (n > 0 && text[n] != ' ')
-            n--;
-        if (n == 0)
-            n = strcspn(text, " ");
-        (void)fprintf(out, "%.*s\n%*s", (int)n, text, INDENT, "");
-        text += n;
-        while (*text == ' ')
-            text++;
-    }
-    (void)fprintf(out, "%s\n", text);
-}
-
 void findings_print(const struct query *query, const struct findings *findings)
 {
     static const char *const colours[] = {"\033[31m", "\033[33m", ""};
     FILE *out = query->out;
     bool is_coloured = query->style.is_coloured;
+    size_t width = query->style.width > INDENT + 20 ? (size_t)query->style.width : SIZE_MAX;
 
     if (findings->n == 0)
         return;
     (void)fputs("\nWhat to look at\n", out);
     for (size_t i = 0; i < findings->n; i++) {
         const struct finding *finding = &findings->list[i];
+        char *command;
 
         (void)fprintf(out, "  %s%-8s%s  ", is_coloured ? colours[finding->severity] : "",
                       finding_severity_name(finding->severity), is_coloured ? "\033[0m" : "");
-        print_wrapped(finding->sentence, (size_t)query->style.width, out);
+        wrap_text(finding->sentence, INDENT, INDENT, width, out);
         if (query->options->is_sealed)
             continue;
         (void)fprintf(out, "%*s", INDENT, "");
-        finding_put_command(query, finding, out);
-        (void)fputs("\n", out);
+        command = finding_command(query, finding);
+        (void)fprintf(out, "%s\n", command ? command : "");
+        free(command);
     }
     (void)fputs("\n", out);
 }
@@ -489,14 +459,8 @@ static void put_text(const char *key, const char *text, FILE *out)
 
 static void put_finding(const struct query *query, const struct finding *finding, FILE *out)
 {
-    char *command = NULL;
-    size_t size = 0;
-    FILE *text = open_memstream(&command, &size);
+    char *command = finding_command(query, finding);
 
-    if (text) {
-        finding_put_command(query, finding, text);
-        (void)fclose(text);
-    }
     (void)fputs("{", out);
     put_text("severity", finding_severity_name(finding->severity), out);
     (void)fputs(",", out);

@@ -12,9 +12,6 @@
 
 #include <stdio.h>
 
-/* "mtrace-query leaks run.db --site 12". An untrusted client gets "run.db" for the file's name. */
-void finding_put_command(const struct query *query, const struct finding *finding, FILE *out);
-
 /* numbers: of the same process. */
 int findings_collect(const struct query *query, int64_t process_id,
                      const struct summary_numbers *numbers, struct findings *findings,
