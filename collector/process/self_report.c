@@ -303,8 +303,6 @@ static int connect_in_turn(struct self_report *self_report)
             if (!nap(self_report, BUSY_NAP_NS))
                 code = ECANCELED;
         }
-        if (self_report->is_lost)
-            break;
     }
     return code;
 }
