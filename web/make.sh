@@ -9,9 +9,9 @@ cp "$web/package.json" "$web/package-lock.json" "$web/.npmrc" "$web/build.mjs" "
 rm -rf "$folder/src"
 cp -R "$web/src" "$folder/src"
 cd "$folder"
-if ! cmp -s package-lock.json node_modules/installed.json && ! npm ci --silent >npm.log 2>&1; then
+if ! cmp -s package-lock.json node_modules/installed.json && ! npm ci --loglevel=error >npm.log 2>&1; then
     cat npm.log >&2
-    echo "mtrace-serve is built without its pages: npm ci failed" >&2
+    echo "mtrace-serve is built without its pages: npm could not install what they need (above)" >&2
     printf '#include "server/http/pages.h"\n\nconst struct pages_file pages_files[] = {{0}};\n' >"$output"
     exit 0
 fi

@@ -12,8 +12,8 @@
 
 static const char without_pages[] =
     "<!doctype html><meta charset=\"utf-8\"><title>mtrace</title>"
-    "<p>This mtrace-serve was built without its pages: npm was missing. The interface answers all the "
-    "same: <a href=\"/api/v1\">/api/v1</a>.\n";
+    "<p>This mtrace-serve was built without its pages: npm was missing, or could not install what they "
+    "need. The interface answers all the same: <a href=\"/api/v1\">/api/v1</a>.\n";
 
 static bool is_view(const char *path)
 {

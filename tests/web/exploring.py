@@ -147,6 +147,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--pictures", type=Path)
     pictures = parser.parse_args().pictures
+    pages.need_pages()
     tools = harness.Tools.from_environment()
     with harness.scratch() as scratch, browser.Browser() as page:
         page.size(*SIZE)

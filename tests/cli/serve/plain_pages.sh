@@ -6,6 +6,7 @@ trap 'kill $server 2>/dev/null || :' EXIT
 until [ -s address ]; do sleep 0.01; done
 address=$(cat address)
 curl -sS --compressed "$address" >unpacked
+if grep 'without its pages' unpacked; then exit 77; fi
 grep -c '<!doctype html>' unpacked || :
 look() { # [VALUE]
     curl -sS -D headers ${1:+-H "Accept-Encoding: $1"} "$address" >page
