@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * generate_week FILE: writes a bounded log as its recorder does, of a program that has done the same for a week; says on stdout what it wrote so far.
+ * generate_week FILE: writes a bounded log as its recorder does, of a program that has done the
+ * same for a week; says on stdout what it wrote so far.
  *
- * A fixed number of threads, stacks and live blocks: each step ends a block and begins another in its place, or moves it. Most live shortly, some a
- * hundred times as long, some ten thousand times, some for good. Threads open phases, and recording is switched off and on. Time is simulated: all
- * events take the span, however fast they are written. Segments of all threads are written in rounds, as their beginnings are when the clocks are
- * read: what comes before a reading is written before it. Where rotated logs have more than they may, nothing is written until they have less.
+ * A fixed number of threads, stacks and live blocks: each step ends a block and begins another in
+ * its place, or moves it. Most live shortly, some a hundred times as long, some ten thousand times,
+ * some for good. Threads open phases, and recording is switched off and on. Time is simulated: all
+ * events take the span, however fast they are written. Segments of all threads are written in
+ * rounds, as their beginnings are when the clocks are read: what comes before a reading is written
+ * before it. Where rotated logs have more than they may, nothing is written until they have less.
  */
 #include "lib/base/error.h"
 #include "lib/logfile/log_rotation.h"

@@ -6,7 +6,8 @@
  * of all sizes. The pairs run in batches of 64 from the same innermost frame, then the innermost
  * frames are left and entered again: stacks that share their outer part, as real ones do. Prints
  * the nanoseconds per pair and thread of the loop alone, without start and end of the process; on
- * standard error the processor's time and page faults of each thread, which other load changes less.
+ * standard error the processor's time and page faults of each thread, which other load changes
+ * less.
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * served N [none|tenants|requests]: N requests of five tenants, each of which SQLite answers from memory: a row is written, and every
- * other time some are read in order. Charged to nobody, to a group for each tenant and kind, or to a new group for each request: what
- * groups cost a program that does something, for a counter of instructions (bench/instructions).
+ * served N [none|tenants|requests]: N requests of five tenants, each of which SQLite answers from
+ * memory: a row is written, and every other time some are read in order. Charged to nobody, to a
+ * group for each tenant and kind, or to a new group for each request: what groups cost a program
+ * that does something, for a counter of instructions (bench/instructions).
  */
 #include "include/mtrace.h"
 

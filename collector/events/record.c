@@ -94,8 +94,8 @@ static void end_fallback(const struct fallback *fallback)
 }
 
 /* Must be followed by end_fallback. A dead thread's guard stays open here, so signals are blocked:
- * a handler must not fork or leave by siglongjmp. Other callers are nested in a recording whose guard
- * is closed, or are new. False: a signal handler forked, and this child has no log. */
+ * a handler must not fork or leave by siglongjmp. Other callers are nested in a recording whose
+ * guard is closed, or are new. False: a signal handler forked, and this child has no log. */
 static bool enter_fallback(struct fallback *fallback)
 {
     fallback->is_quiet = g_thread.is_dead;

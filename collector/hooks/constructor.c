@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* constructor: entry points of this library for ld.so (before main) and mtrace-record --detach.
- * 
+ *
  * It is a file of its own so that tests can link the core without it. */
 #include "collector/hooks/reference_names.h"
 #include "collector/process/got_rebinding.h"

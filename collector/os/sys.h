@@ -97,8 +97,8 @@ long sys_barrier_all(void);
 /* Sleeps, or until a signal. Does not use restart_syscall: --attach may have interrupted a sleep of
  * the thread, which is restarted later. */
 void sys_nap(uint64_t ns);
-/* A non-blocking SOCK_SEQPACKET connection to an abstract name. -EAGAIN: too many others wait. Never
- * descriptor 0, 1 or 2: the program may have closed these, and writes to them. */
+/* A non-blocking SOCK_SEQPACKET connection to an abstract name. -EAGAIN: too many others wait.
+ * Never descriptor 0, 1 or 2: the program may have closed these, and writes to them. */
 long sys_connect(const char *name);
 long sys_peer_pid(int fd); /* 0: of another PID namespace */
 /* Sends both parts as one message. */

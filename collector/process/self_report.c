@@ -179,7 +179,8 @@ static int connect_to_recorder(struct self_report *self_report)
     return is_peer_recorder(self_report) ? 0 : ENOTCONN;
 }
 
-/* Waits for a message; *ret_fd: the descriptor that came with it, or -1. `text` ends with NUL then. */
+/* Waits for a message; *ret_fd: the descriptor that came with it, or -1. `text` ends with NUL then.
+ */
 static int receive(struct self_report *self_report, char *text, size_t n_bytes, int *ret_fd)
 {
     long n;

@@ -77,8 +77,8 @@ struct import_result {
     bool foreign_malloc;
     struct log_damage_report damage; /* use only the numbers: strings were freed with the logs */
     char damage_text[1024];          /* a line for each of the first entries; "" if none */
-    char unseen_text
-        [512]; /* "jemalloc inside '/the/program' are not …" (why): the first of n_unseen */
+    char unseen_text[512]; /* "jemalloc inside '/the/program' are not …" (why): the first of
+                              n_unseen */
 };
 
 /* ret_result is valid on success only. */

@@ -4,9 +4,9 @@
  *
  * A checkpoint is a sequence of parts; each has a kind and a version. Every structure has one
  * visitor, `X_visit`, that copies its members to the bytes or from them, so both directions agree.
- * The bytes are split into chunks of at most CHECKPOINT_CHUNK_BYTES: struct checkpoint_io_chunk, then zstd data
- * of one part. Structures without pointers are copied as they are in memory, with their size. Equal
- * string pointers are written once; loaded strings are in the arena.
+ * The bytes are split into chunks of at most CHECKPOINT_CHUNK_BYTES: struct checkpoint_io_chunk,
+ * then zstd data of one part. Structures without pointers are copied as they are in memory, with
+ * their size. Equal string pointers are written once; loaded strings are in the arena.
  *
  * Invariants
  *   SV-1 After a failure nothing is written and all values that are read are zero.

@@ -254,7 +254,8 @@ static int add_frees(struct counting *counting, const struct hash_map *leaking, 
     return 0;
 }
 
-/* Order of two entries of one part of a call site: most blocks first, then known freeing call sites. */
+/* Order of two entries of one part of a call site: most blocks first, then known freeing call
+ * sites. */
 static bool is_before(const struct site_free *a, const struct site_free *b)
 {
     return a->blocks != b->blocks ? a->blocks > b->blocks : a->place.other && !b->place.other;

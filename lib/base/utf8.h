@@ -4,8 +4,8 @@
  * terminal.
  *
  * A program, or the other end of a connection, may send any bytes: a line break would begin a line
- * in our name, and an escape sequence could move the cursor or rename the window. Marks of direction show a name in another order than
- * its bytes have. Any thread.
+ * in our name, and an escape sequence could move the cursor or rename the window. Marks of
+ * direction show a name in another order than its bytes have. Any thread.
  */
 #ifndef MTRACE_LIB_UTF8_H
 #define MTRACE_LIB_UTF8_H

@@ -4,9 +4,9 @@
  *
  * People pass a run.db around like a report, so its content is not trusted. The guard is installed
  * before the first statement of a connection. The definitions of the tables must equal those of
- * this build, comments included; another version is refused. Views and triggers of the file never run: the embedded
- * views are TEMP views over its tables. Readers check what rows say: ids by database_ids and
- * database_id, sums by a saturating sum(), text by a length limit.
+ * this build, comments included; another version is refused. Views and triggers of the file never
+ * run: the embedded views are TEMP views over its tables. Readers check what rows say: ids by
+ * database_ids and database_id, sums by a saturating sum(), text by a length limit.
  *
  * Invariants
  *   GUARD-1 No SQL of the file runs: no view, trigger, default, generated column or virtual table.

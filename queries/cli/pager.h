@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pager: long output on a terminal is shown by a pager, with git's rules: $PAGER, or else less; no
- * pager if that is empty or "cat". less gets the options FRX unless $LESS has others: it shows colours
- * and ends when all fits one screen.
+ * pager if that is empty or "cat". less gets the options FRX unless $LESS has others: it shows
+ * colours and ends when all fits one screen.
  *
  * When the pager ends early, the next write ends this program by SIGPIPE.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query_help: the help of mtrace-query: one screen to start with, lists of all commands, filters and
- * options, and one page for each command. The lists come from the tables of commands and parameters.
+ * query_help: the help of mtrace-query: one screen to start with, lists of all commands, filters
+ * and options, and one page for each command. The lists come from the tables of commands and
+ * parameters.
  */
 #ifndef MTRACE_QUERIES_QUERY_HELP_H
 #define MTRACE_QUERIES_QUERY_HELP_H

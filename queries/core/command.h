@@ -49,10 +49,11 @@ struct command {
         *start; /* of commands to start with: the line on the first screen of help; NULL: others */
     const char *how;  /* its options, in help; NULL: none */
     const char *next; /* printed below a table: the command one level deeper; NULL: none */
-    /* What follows the file's name there; {column} stands for the value in the first row with blocks. */
+    /* What follows the file's name there; {column} stands for the value in the first row with
+     * blocks. */
     const char *next_tail;
-    /* --stacks: the column of backtrace_totals that chooses the stack of a call site; "": a row has one
-     * stack; NULL: rows have none. */
+    /* --stacks: the column of backtrace_totals that chooses the stack of a call site; "": a row has
+     * one stack; NULL: rows have none. */
     const char *stacks_by;
     /* Applies the filters; NULL: `remake`, or query_install_filters (query_open.h). */
     int (*install)(struct query *query, struct error *err);

@@ -27,8 +27,8 @@ void headline_print_file(const struct query *query);
 /* Prints the headline with the filters, and below it what was lost and what was not recorded. */
 int headline_print(struct query *query, int64_t process_id, struct error *err);
 
-/* What blocks that were not freed are: "leaked"; "live" if the process (0: any) had not ended as far
- * as the recording knows; "live then" as of a time. */
+/* What blocks that were not freed are: "leaked"; "live" if the process (0: any) had not ended as
+ * far as the recording knows; "live then" as of a time. */
 const char *headline_leaked(const struct query *query, int64_t process_id);
 
 int headline_format(const struct query *query, int64_t process_id, char *ret_text, size_t size,

@@ -122,8 +122,8 @@ static char quote_behind(char quote, char character)
     return character == '\'' || character == '"' ? character : '\0';
 }
 
-/* Replaces headings by column names, outside of quotes. "end" and "from" are headings, too, but in an
- * expression they are words of SQL. */
+/* Replaces headings by column names, outside of quotes. "end" and "from" are headings, too, but in
+ * an expression they are words of SQL. */
 static void append_expression(const struct report *report, struct sqlite3_str *sql,
                               const char *text)
 {

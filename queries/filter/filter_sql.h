@@ -67,8 +67,8 @@ const struct filter_value *filter_sql_widest(const struct filter_sql *sql,
 int filter_sql_range(const struct filter_sql *sql, const struct filter *filter,
                      int64_t *ret_from_ns, int64_t *ret_to_ns, struct error *err);
 
-/* A time outside the run is an error, not an empty answer; only the end may be exceeded. The filter may
- * have more values than that of `sql`. */
+/* A time outside the run is an error, not an empty answer; only the end may be exceeded. The filter
+ * may have more values than that of `sql`. */
 int filter_sql_check_instants(const struct filter_sql *sql, const struct filter *filter,
                               struct error *err);
 

@@ -3,8 +3,8 @@
  * column: the meaning of a value, from the name of its column.
  *
  * All names in the database carry their units (…_bytes, …_ns, …_share, …_address, …_id), so tables
- * need no other description of their columns. Values in tables have their own unit ("12 MiB", "3 s"),
- * so headings have none: peak_ns is "peak at", leaked_bytes is "leaked".
+ * need no other description of their columns. Values in tables have their own unit ("12 MiB", "3
+ * s"), so headings have none: peak_ns is "peak at", leaked_bytes is "leaked".
  */
 #ifndef MTRACE_QUERIES_COLUMN_H
 #define MTRACE_QUERIES_COLUMN_H

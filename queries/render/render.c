@@ -303,8 +303,8 @@ static bool is_quoted(const char *text, size_t n_bytes)
     return false;
 }
 
-/* Control characters and marks of direction are replaced, as in tables; JSON has it unchanged. Quotes keep
- * line ends and tabs, and a NUL is written like any other byte. */
+/* Control characters and marks of direction are replaced, as in tables; JSON has it unchanged.
+ * Quotes keep line ends and tabs, and a NUL is written like any other byte. */
 static size_t put_csv_character(const char *text, FILE *out)
 {
     size_t n = *text ? utf8_length(text) : 1;

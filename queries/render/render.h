@@ -2,11 +2,10 @@
 /*
  * render: prints the rows of a statement as a table for people, or as json or csv for programs.
  *
- * A table is collected, formatted with units and shortened names, and fits the terminal. Its headings
- * are words for people (column.h). Its columns function, source, line and module become one column
- * "where".
- * json is an array with one object per row; csv is RFC 4180 with a header line and "\n". Both are
- * written row by row with raw values under the column names of the statement.
+ * A table is collected, formatted with units and shortened names, and fits the terminal. Its
+ * headings are words for people (column.h). Its columns function, source, line and module become
+ * one column "where". json is an array with one object per row; csv is RFC 4180 with a header line
+ * and "\n". Both are written row by row with raw values under the column names of the statement.
  *
  * Errors: ERROR_DATABASE from stepping. The caller checks ferror(out) for write errors.
  */

@@ -3,10 +3,10 @@
  * table: text in aligned columns that fit the terminal.
  *
  * Cells are added row by row, left to right, and printed when all widths are known. Columns are two
- * blanks apart. If a line is too wide, headings are first broken at blanks and after "_". Then columns are omitted
- * by rank, and the table ends in a line that counts them. Last, the widest left-aligned columns are
- * cut and end in ".."; in "function  file:line" only the function is cut. Lines below a row span all
- * columns.
+ * blanks apart. If a line is too wide, headings are first broken at blanks and after "_". Then
+ * columns are omitted by rank, and the table ends in a line that counts them. Last, the widest
+ * left-aligned columns are cut and end in ".."; in "function  file:line" only the function is cut.
+ * Lines below a row span all columns.
  *
  * Invariants
  *   T-1 Control characters never reach the output: names come from untrusted binaries.
@@ -30,8 +30,8 @@ enum {
     TABLE_HEADING_BYTES = 256
 };
 
-/* A table that is too wide omits columns of a lower rank first, the rightmost of equal rank. A column
- * with the same text in all rows is omitted before all others. */
+/* A table that is too wide omits columns of a lower rank first, the rightmost of equal rank. A
+ * column with the same text in all rows is omitted before all others. */
 enum table_rank {
     TABLE_RANK_CONSTANT,
     TABLE_RANK_ID,

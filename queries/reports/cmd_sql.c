@@ -29,8 +29,8 @@ enum {
 };
 
 /* SQLite looks for a stop only where a statement loops: limits the cost of one row. Functions may
- * still take seconds (trim with a large set), so mtrace-serve runs statements of clients in a limited
- * process (statement.h). */
+ * still take seconds (trim with a large set), so mtrace-serve runs statements of clients in a
+ * limited process (statement.h). */
 static int bound_values(const struct query *query, struct error *err)
 {
     struct sqlite3 *db = query->database.handle;

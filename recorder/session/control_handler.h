@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control_handler: executes requests of --ctl, and begins and ends windows that are due, for the recorded processes and
- * reports.
+ * control_handler: executes requests of --ctl, and begins and ends windows that are due, for the
+ * recorded processes and reports.
  *
  * A command goes to every process concerned that is recorded now. New processes inherit the window
  * state from their parent. A process that began before its parent had handled the last command gets

@@ -4,8 +4,8 @@
  *
  * One loop sleeps in sigtimedwait: 1 ms while segments arrive, up to 20 ms otherwise (100 ms if
  * only samples are recorded and nothing else is due). Signals, clients of --ctl, the end of the
- * program, and requests of the program wake it immediately. The terminal sends SIGINT and SIGQUIT to the program as well; SIGTERM, SIGHUP and signals sent
- * only to mtrace-record are forwarded.
+ * program, and requests of the program wake it immediately. The terminal sends SIGINT and SIGQUIT
+ * to the program as well; SIGTERM, SIGHUP and signals sent only to mtrace-record are forwarded.
  *
  * Invariants
  *   SE-1 The session ends only after the program: no signal but SIGKILL ends it earlier.

@@ -131,7 +131,8 @@ static void compare_times(struct source *source)
         set_state(source, "changed", "it was modified after the program was built");
 }
 
-/* Where the open file really is decides: the recording may name any path, through links and "..". */
+/* Where the open file really is decides: the recording may name any path, through links and "..".
+ */
 static bool may_be_read(const struct request_place *place, int fd)
 {
     size_t n = place->source_dir ? strlen(place->source_dir) : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Curves over time, as one object of arrays that SQLite makes. Those of allocations have equal parts
- * of the run, sampled at their ends. */
+/* Curves over time, as one object of arrays that SQLite makes. Those of allocations have equal
+ * parts of the run, sampled at their ends. */
 #include "lib/base/error.h"
 #include "server/bytehound/bytehound_parts.h"
 

@@ -147,8 +147,8 @@ static int add_number(struct bytehound_filter *filter, const char *ours, int64_t
     return add(filter, ours, filter->texts[at], err);
 }
 
-/* Before time 0 nothing happened: `from` passes everything, other times pass nothing, by a filter on
- * the time of frees that bytehound lacks. */
+/* Before time 0 nothing happened: `from` passes everything, other times pass nothing, by a filter
+ * on the time of frees that bytehound lacks. */
 static int add_time(struct bytehound_filter *filter, const char *ours, int64_t at_ns,
                     struct error *err)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handlers that allocate, on the stack of what they interrupt and on one of their own, once in a function that has
- * called nothing and so has its return address in a register where the processor has one for it.
+ * Handlers that allocate, on the stack of what they interrupt and on one of their own, once in a
+ * function that has called nothing and so has its return address in a register where the processor
+ * has one for it.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -23,14 +24,15 @@ static void allocate_and_leave(int number)
     siglongjmp(g_back, 1);
 }
 
-/* Faults at its first access: a leaf without a frame. libunwind looks on i386 at the byte before what was interrupted, and
- * finds no function there if that is the first instruction of one. */
+/* Faults at its first access: a leaf without a frame. libunwind looks on i386 at the byte before
+ * what was interrupted, and finds no function there if that is the first instruction of one. */
 __attribute__((noinline)) static int read_nowhere(const volatile int *place)
 {
 #if defined(FAULTS_LATER)
     __asm__ volatile("nop");
 #endif
-    /* The line of the access, wherever that of `return` begins; and not in a delay slot, of which the jump is said to fault. */
+    /* The line of the access, wherever that of `return` begins; and not in a delay slot, of which
+     * the jump is said to fault. */
     __asm__ volatile("nop" : : "r"(*place));
     return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* wait_for_state: a program that is recorded with --aggregate into run.dat goes on until states of it were saved. */
+/* wait_for_state: a program that is recorded with --aggregate into run.dat goes on until states of
+ * it were saved. */
 #ifndef MTRACE_TESTS_WAIT_FOR_STATE_H
 #define MTRACE_TESTS_WAIT_FOR_STATE_H
 

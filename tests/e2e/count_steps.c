@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * count_steps DATABASE COMMAND [NAME=VALUE…]: asks a question, drops its answer, and prints how many steps SQLite's virtual machine
- * took for it: the same number on any machine, however busy.
+ * count_steps DATABASE COMMAND [NAME=VALUE…]: asks a question, drops its answer, and prints how
+ * many steps SQLite's virtual machine took for it: the same number on any machine, however busy.
  */
 #include "lib/base/error.h"
 #include "queries/api/queries.h"

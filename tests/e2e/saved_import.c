@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* saved_import [-l LIMIT] LOG DATABASE SHARES: the import of a recording in pieces. Up to each share of its time (in thousandths) a process of its own takes what
- * came since, and leaves what it keeps as a state beside the database, for the next one; the last one writes the database. Prints how
- * large each state was. -l: no more than so many windows, phases, pairs, and ten times as many parts of walks have rows of their own. */
+/* saved_import [-l LIMIT] LOG DATABASE SHARES: the import of a recording in pieces. Up to each
+ * share of its time (in thousandths) a process of its own takes what came since, and leaves what it
+ * keeps as a state beside the database, for the next one; the last one writes the database. Prints
+ * how large each state was. -l: no more than so many windows, phases, pairs, and ten times as many
+ * parts of walks have rows of their own. */
 #include "importer/cli/incremental_import.h"
 #include "importer/read/log_set.h"
 #include "importer/totals/stable_numbers.h"
@@ -72,7 +74,8 @@ static int save(struct incremental_import *incremental, struct error *err)
     return code;
 }
 
-/* As what keeps a bounded log does at its beginning; whoever goes on with its state has all from there. */
+/* As what keeps a bounded log does at its beginning; whoever goes on with its state has all from
+ * there. */
 static void be_sole(struct incremental_import *incremental)
 {
     const struct statistics_limits limits = {.extents = g_limit,

@@ -32,8 +32,8 @@ struct table {
 static struct table tables[MAX_TABLES];
 static size_t n_tables;
 
-/* Of the database with loose definitions. Readers bring their own views: parsing the file's takes a fifth of the time, and
- * is asked of one database in eight. */
+/* Of the database with loose definitions. Readers bring their own views: parsing the file's takes a
+ * fifth of the time, and is asked of one database in eight. */
 static struct image {
     unsigned char *bytes;
     sqlite3_int64 size;
@@ -344,8 +344,8 @@ static void add_damage(struct program *program, struct damage *damage, enum dama
     damage->list[damage->n++].value = value;
 }
 
-/* The ids of a row's column and of its neighbour's key are exchanged for one another: what names another row names itself, or
- * they name each other. */
+/* The ids of a row's column and of its neighbour's key are exchanged for one another: what names
+ * another row names itself, or they name each other. */
 static void link_rows(sqlite3 *db, struct program *program, const struct table *table, int64_t row)
 {
     const char *column = table->columns[next_byte(program) % (unsigned)table->n_columns];

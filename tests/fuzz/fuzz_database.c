@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Databases that others made (foreign_database.h), asked by every command and symbolized again: each
- * gives an answer or one line that says why not, within bounds, and only symbolizing changes the
- * file. The first byte of an input says where in the list of questions to begin; all of them draw
- * more questions, of any command with any filters (drawn_question.h).
+ * Databases that others made (foreign_database.h), asked by every command and symbolized again:
+ * each gives an answer or one line that says why not, within bounds, and only symbolizing changes
+ * the file. The first byte of an input says where in the list of questions to begin; all of them
+ * draw more questions, of any command with any filters (drawn_question.h).
  */
 #include "importer/cli/import.h"
 #include "lib/base/error.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An executable is whatever bytes somebody has. What is planned of it is bounded, names code that the
- * file has, and can be read again: every number that the collector will copy is inside its limits.
+ * An executable is whatever bytes somebody has. What is planned of it is bounded, names code that
+ * the file has, and can be read again: every number that the collector will copy is inside its
+ * limits.
  */
 #include "collector/arch/arch.h"
 #include "collector/os/code_patch.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests as bytes on a connection, to a server that says what it was asked. An input is read as choices: of
- * methods, of a path and parameters with any of their bytes encoded, given again or without a value, of headers that
- * may change an answer (Range, Accept, Accept-Encoding, If-None-Match, Expect) and of a body in one piece or in
- * chunks. What arrives must be what was meant, the status the one that belongs to it, an error JSON. One request in eight
- * has some of its bytes changed: it may be refused or cut off, and the server goes on.
+ * Requests as bytes on a connection, to a server that says what it was asked. An input is read as
+ * choices: of methods, of a path and parameters with any of their bytes encoded, given again or
+ * without a value, of headers that may change an answer (Range, Accept, Accept-Encoding,
+ * If-None-Match, Expect) and of a body in one piece or in chunks. What arrives must be what was
+ * meant, the status the one that belongs to it, an error JSON. One request in eight has some of its
+ * bytes changed: it may be refused or cut off, and the server goes on.
  */
 #include "lib/base/error.h"
 #include "server/http/exchange.h"
@@ -125,7 +126,8 @@ static void do_nothing(int number)
     (void)number;
 }
 
-/* As libFuzzer's alarm does, which comes once a second: calls of the client's thread are interrupted. */
+/* As libFuzzer's alarm does, which comes once a second: calls of the client's thread are
+ * interrupted. */
 static void interrupt_often(void)
 {
     const struct sigaction action = {.sa_handler = do_nothing};

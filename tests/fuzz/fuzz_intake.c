@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What senders say to mtrace-gather, as bytes, by two of them in turns. Whatever it is, files are made in the folder alone, under names of
- * the receiver's, with mode 0600, they are packed logs, together not larger than allowed and as large as the store thinks;
- * none gets shorter, and what was there before stays as it was.
+ * What senders say to mtrace-gather, as bytes, by two of them in turns. Whatever it is, files are
+ * made in the folder alone, under names of the receiver's, with mode 0600, they are packed logs,
+ * together not larger than allowed and as large as the store thinks; none gets shorter, and what
+ * was there before stays as it was.
  *
  * Input: pieces; byte 0 bit 0 says which sender, two bytes how long it is, then what is sent.
  */

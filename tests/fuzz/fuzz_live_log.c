@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A live log that the recorded program overwrites: whatever words it stores where, while the recorder
- * packs and at the end, packing reads nothing outside, ends, and every frame it writes can be read.
+ * A live log that the recorded program overwrites: whatever words it stores where, while the
+ * recorder packs and at the end, packing reads nothing outside, ends, and every frame it writes can
+ * be read.
  *
- * Input: byte 0 bit 0: short-lived blocks are elided, bit 1: the file is cut at the end. Then stores of
- * 12 bytes each: where (32 bits; the upper eight choose a segment's header, a payload, or the file's
- * header), and the word. After every fourth the recorder packs what there is.
+ * Input: byte 0 bit 0: short-lived blocks are elided, bit 1: the file is cut at the end. Then
+ * stores of 12 bytes each: where (32 bits; the upper eight choose a segment's header, a payload, or
+ * the file's header), and the word. After every fourth the recorder packs what there is.
  */
 #include "recorder/pack/packing.h"
 

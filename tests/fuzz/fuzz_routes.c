@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HTTP requests as the guard and the server's routes get them, without sockets: each is answered, or refused
- * with one line and a status that says why. An input is read as choices: of a database (as it should be, or one
- * that somebody changed), of who asks, of endpoints, parameters and values that belong together or do not, of what the
- * client says to have already, and of bytes of its own. What says that it is JSON is JSON; no message names the
- * path of a database; nobody is admitted without the token where there is one, or by the name of another host.
+ * HTTP requests as the guard and the server's routes get them, without sockets: each is answered,
+ * or refused with one line and a status that says why. An input is read as choices: of a database
+ * (as it should be, or one that somebody changed), of who asks, of endpoints, parameters and values
+ * that belong together or do not, of what the client says to have already, and of bytes of its own.
+ * What says that it is JSON is JSON; no message names the path of a database; nobody is admitted
+ * without the token where there is one, or by the name of another host.
  */
 #include "lib/base/error.h"
 #include "queries/api/queries.h"
@@ -502,7 +503,8 @@ static size_t choose_argument(struct input *input, const char *path,
     return 1;
 }
 
-/* Few more often than many, because one that does not belong there ends a request; one in eight is given again. */
+/* Few more often than many, because one that does not belong there ends a request; one in eight is
+ * given again. */
 static void choose_parameters(struct input *input, struct client *request)
 {
     struct exchange *exchange = &request->exchange;

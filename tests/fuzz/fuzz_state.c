@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_state: the state of a bounded log, changed anywhere, with checksums that hold: it is refused with one line, or the import goes
- * on with it, and makes a state and a database of it.
+ * fuzz_state: the state of a bounded log, changed anywhere, with checksums that hold: it is refused
+ * with one line, or the import goes on with it, and makes a state and a database of it.
  *
- * A log that has something of every part of a state is made once, and a state of its first half. Byte 0 says what is changed. Bit 0: the
- * file, as it is; else what is in its chunks, which are made anew. Bit 1: a database is made, too. Then changes of eight bytes each: what
- * (3 bits), how many bytes (5 bits); the part (or 0: anywhere in the file); where (two bytes); four bytes of a value.
+ * A log that has something of every part of a state is made once, and a state of its first half.
+ * Byte 0 says what is changed. Bit 0: the file, as it is; else what is in its chunks, which are
+ * made anew. Bit 1: a database is made, too. Then changes of eight bytes each: what (3 bits), how
+ * many bytes (5 bits); the part (or 0: anywhere in the file); where (two bytes); four bytes of a
+ * value.
  */
 #include "importer/cli/incremental_import.h"
 #include "importer/cli/ring_import.h"

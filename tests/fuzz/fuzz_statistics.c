@@ -2,10 +2,11 @@
 /*
  * fuzz_statistics: a program of small steps as logs of up to four processes, and their totals.
  *
- * Bytes 0 to 3 say what each process is, all zero: there is none. Bit 0: there is one. 1: forked. 2:
- * started off. 3: dropped events. 4: ended in exec. Then steps of four bytes: what (4 bits), which
- * process and thread (2 bits each), where, how much, how long after the step before. Addresses lie
- * on a small grid, so that blocks meet; sizes go from 0 to more than an address space.
+ * Bytes 0 to 3 say what each process is, all zero: there is none. Bit 0: there is one. 1: forked.
+ * 2: started off. 3: dropped events. 4: ended in exec. Then steps of four bytes: what (4 bits),
+ * which process and thread (2 bits each), where, how much, how long after the step before.
+ * Addresses lie on a small grid, so that blocks meet; sizes go from 0 to more than an address
+ * space.
  */
 #include "tests/fuzz/statistics_properties.h"
 #include "tests/lib/log_builder.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay_main FOLDER|FILE [ROUNDS [SEED]]: runs a fuzz target over every file of its corpus, and over
- * ROUNDS random changes of each: bits flipped, bytes set, cut, doubled. The same seed (1 where none
- * is given) makes the same changes. An input that fails is kept in a file, which is named.
+ * replay_main FOLDER|FILE [ROUNDS [SEED]]: runs a fuzz target over every file of its corpus, and
+ * over ROUNDS random changes of each: bits flipped, bytes set, cut, doubled. The same seed (1 where
+ * none is given) makes the same changes. An input that fails is kept in a file, which is named.
  */
 #include <dirent.h>
 #include <fcntl.h>

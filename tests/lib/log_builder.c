@@ -309,8 +309,8 @@ uint32_t log_builder_node(struct log_builder *builder, uint32_t parent, uint32_t
     return id;
 }
 
-/* The segment that a thread writes into, with room for n_words, its time bases included; since: when the
- * event began (LF-8). */
+/* The segment that a thread writes into, with room for n_words, its time bases included; since:
+ * when the event began (LF-8). */
 static struct open_segment *segment_for(struct log_builder *builder, uint32_t thread,
                                         uint64_t since, uint64_t ticks, size_t n_words)
 {

@@ -46,11 +46,13 @@ struct log_builder *log_builder_open(const char *path, const struct log_builder_
 /* Writes what is open, the header and, in a packed file, the trailer. */
 void log_builder_close(struct log_builder *builder);
 
-/* Maps a raw log that is closed, as who packs it has it: this process, and children from then on. Unmap with log_builder_unmap; or never. */
+/* Maps a raw log that is closed, as who packs it has it: this process, and children from then on.
+ * Unmap with log_builder_unmap; or never. */
 void *log_builder_map(const char *path);
 void log_builder_unmap(void *mapped);
 
-/* Packed files only: the header, and what is defined so far, are in the file; and it is locked, as of one that is recorded. */
+/* Packed files only: the header, and what is defined so far, are in the file; and it is locked, as
+ * of one that is recorded. */
 void log_builder_flush(struct log_builder *builder);
 
 /* The header, to be changed before close. */
@@ -60,8 +62,8 @@ struct log_file *log_builder_header(struct log_builder *builder);
 void log_builder_def(struct log_builder *builder, const struct log_def *def, const void *text,
                      size_t text_bytes);
 
-/* Packed files only: a frame of the definitions so far, copied while the last one was written: its magic and all its
- * text but the first byte are not there yet. */
+/* Packed files only: a frame of the definitions so far, copied while the last one was written: its
+ * magic and all its text but the first byte are not there yet. */
 void log_builder_torn_def(struct log_builder *builder);
 
 void log_builder_process(struct log_builder *builder, const char *executable,

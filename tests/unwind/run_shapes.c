@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs libraries of shapes and compares every stack with libunwind's, frame by frame.
- * Usage: run_shapes [--alone | --depth N] LIBRARY…; exit status 1 if any stack differs. With --alone
- * nothing is compared: it is enough that every walk ends and that lies are noticed. With --depth
- * longer stacks are to be cut.
+ * Usage: run_shapes [--alone | --depth N] LIBRARY…; exit status 1 if any stack differs. With
+ * --alone nothing is compared: it is enough that every walk ends and that lies are noticed. With
+ * --depth longer stacks are to be cut.
  */
 #include "collector/log/modules.h"
 #include "collector/unwind/unwind.h"
@@ -86,7 +86,8 @@ static void walk_with_libunwind(const struct unwind_origin *origin, struct stack
 
 #else
 
-/* What makecontext lets a function return to has no CFI on i386, and libunwind guesses on by a frame pointer of another stack. */
+/* What makecontext lets a function return to has no CFI on i386, and libunwind guesses on by a
+ * frame pointer of another stack. */
 static bool is_stack_bottom(uintptr_t pc)
 {
 #    if defined(__i386__)
@@ -162,7 +163,8 @@ static bool is_same(const struct stack *a, const struct stack *b)
     return a->n_frames == b->n_frames && is_inside_same(a, b, a->n_frames);
 }
 
-/* libgcc's unwinder ends in code without CFI, of libc on MIPS, where ours goes on by what the code says. */
+/* libgcc's unwinder ends in code without CFI, of libc on MIPS, where ours goes on by what the code
+ * says. */
 static bool is_further(const struct stack *found, const struct stack *expected)
 {
 #if defined(__mips__)

@@ -14,8 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace
-{
+namespace {
 probe_function *g_probe;
 volatile unsigned g_sink;
 
@@ -158,7 +157,7 @@ unsigned call(unsigned depth, unsigned choice)
         return 0;
     return shapes[(choice ^ depth) % 7]->descend(depth - 1);
 }
-}
+}  // namespace
 
 void shapes_run(probe_function *probe)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads, a library that is opened late and a heap: says where its threads' stacks lie and when it opened the library. Lines:
- * "stack ADDRESS BYTES" in bytes as decimal numbers, "opened UNIX_NS ADDRESS".
+ * Threads, a library that is opened late and a heap: says where its threads' stacks lie and when it
+ * opened the library. Lines: "stack ADDRESS BYTES" in bytes as decimal numbers, "opened UNIX_NS
+ * ADDRESS".
  */
 #include "tests/workloads/workload.h"
 

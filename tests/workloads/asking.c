@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * asking WHAT: questions that are hard to answer. Says what came of them, for tests/e2e/live_reports.py.
+ * asking WHAT: questions that are hard to answer. Says what came of them, for
+ * tests/e2e/live_reports.py.
  */
 #include "include/mtrace.h"
 #include "lib/abi/log_format.h"
@@ -66,7 +67,8 @@ static bool is_pending(int number)
     return sigpending(&pending) == 0 && sigismember(&pending, number) == 1;
 }
 
-/* The signal of a write that nobody can read is not the program's; one that the program has pending is. */
+/* The signal of a write that nobody can read is not the program's; one that the program has pending
+ * is. */
 static void unread(void)
 {
     const struct rlimit limit = {1000, RLIM_INFINITY};
@@ -86,7 +88,8 @@ static void unread(void)
     say("too_long", mtrace_report("report", full));
 }
 
-/* What we may not do ourselves, but our recorder may: the folder we are in is root's, and closed to us. */
+/* What we may not do ourselves, but our recorder may: the folder we are in is root's, and closed to
+ * us. */
 static void unprivileged(void)
 {
     static const char *const questions[] = {
@@ -518,7 +521,8 @@ static void charge(void)
     mtrace_exit(scope);
 }
 
-/* Holds a block until it is told to end; its figures are for reports that others ask for. Its books are of its group. */
+/* Holds a block until it is told to end; its figures are for reports that others ask for. Its books
+ * are of its group. */
 static void wait_for_end(void)
 {
     charge();

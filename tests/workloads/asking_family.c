@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * asking_family FOLDER N_CHILDREN N_BLOCKS: a process and its fork children, several at a time, ask about themselves, in turns and at once. Each writes its answers to
- * FOLDER/WHO.N.QUESTION, and what it counted itself to FOLDER/WHO.N.books, for tests/e2e/live_reports.py: lines "group blocks bytes live_blocks live_bytes".
+ * asking_family FOLDER N_CHILDREN N_BLOCKS: a process and its fork children, several at a time, ask
+ * about themselves, in turns and at once. Each writes its answers to FOLDER/WHO.N.QUESTION, and
+ * what it counted itself to FOLDER/WHO.N.books, for tests/e2e/live_reports.py: lines "group blocks
+ * bytes live_blocks live_bytes".
  */
 #include "include/mtrace.h"
 #include "tests/workloads/workload.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attached CASE [LIBRARY...]: what mtrace-record --attach must not change. Runs for ever, and says "wrong: …" when it was.
+ * attached CASE [LIBRARY...]: what mtrace-record --attach must not change. Runs for ever, and says
+ * "wrong: …" when it was.
  *
- * epoll, poll, nanosleep   waits of a second, which must neither end early nor by EINTR; behind each there is nothing that dlerror says
- * writable                 has made writable what ld.so protects
- * vfork                    the first thread waits for children by vfork, which take three seconds
- * alarmed                  reads from an empty pipe, which alarms end
- * registers                counts in a register and in memory
- * filtered                 a thread may not open files, and the first one reads
- * unload                   loads and unloads the libraries, while others allocate
+ * epoll, poll, nanosleep   waits of a second, which must neither end early nor by EINTR; behind
+ * each there is nothing that dlerror says writable                 has made writable what ld.so
+ * protects vfork                    the first thread waits for children by vfork, which take three
+ * seconds alarmed                  reads from an empty pipe, which alarms end registers counts in a
+ * register and in memory filtered                 a thread may not open files, and the first one
+ * reads unload                   loads and unloads the libraries, while others allocate
  * unload_by_pointer        likewise, through a pointer to libc's dlclose that it has from before
  * ends                     is at its end, where it waits for ever to write what is buffered
  */

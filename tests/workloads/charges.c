@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * charges: threads in groups that share tags take blocks, hand them on to other groups and threads, resize and free them, in
- * phases that nest and overlap; a pool gives out parts of some. argv[1] "fork": a child goes on with what is its own.
+ * charges: threads in groups that share tags take blocks, hand them on to other groups and threads,
+ * resize and free them, in phases that nest and overlap; a pool gives out parts of some. argv[1]
+ * "fork": a child goes on with what is its own.
  */
 #include "include/mtrace.h"
 #include "tests/workloads/workload.h"

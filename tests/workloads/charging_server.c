@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * charging_server: worker threads serve requests of tenants; every byte is charged to its request, and
- * by its tags to tenant and kind. Requests go on in other threads; what they leave in a cache is the
- * cache's. The server keeps its own books.
+ * charging_server: worker threads serve requests of tenants; every byte is charged to its request,
+ * and by its tags to tenant and kind. Requests go on in other threads; what they leave in a cache
+ * is the cache's. The server keeps its own books.
  */
 #include "include/mtrace.h"
 #include "tests/workloads/workload.h"
@@ -203,7 +203,8 @@ static void report(const char *folder, const char *when)
     }
 }
 
-/* charging_server [FOLDER]: with reports in the middle, while requests are served, and at the end. */
+/* charging_server [FOLDER]: with reports in the middle, while requests are served, and at the end.
+ */
 int main(int argc, char **argv)
 {
     const char *folder = argc > 1 ? argv[1] : NULL;

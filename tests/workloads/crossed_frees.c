@@ -2,9 +2,10 @@
 /*
  * Two threads free each other's blocks, and the address of the one is soon that of the other's:
  * seen from a thread alone, it frees what it allocated. Between, both have temporary blocks of
- * their own: of many sizes, and of a process that is a second old. A part of the timeline is a thousandth
- * of that, and pairs that begin and end in two parts are not elided. With the argument "alike" there is neither: little can be
- * elided, and hardly anything of the log is not as expected.
+ * their own: of many sizes, and of a process that is a second old. A part of the timeline is a
+ * thousandth of that, and pairs that begin and end in two parts are not elided. With the argument
+ * "alike" there is neither: little can be elided, and hardly anything of the log is not as
+ * expected.
  */
 #include "tests/workloads/workload.h"
 
@@ -19,7 +20,8 @@ enum {
     N_SIZES = 20, /* of temporary ones */
 };
 
-/* A block that is handed over. Who waits sleeps: on a busy machine two that yield to each other get nowhere. */
+/* A block that is handed over. Who waits sleeps: on a busy machine two that yield to each other get
+ * nowhere. */
 struct hand_over {
     sem_t is_there;
     void *block;

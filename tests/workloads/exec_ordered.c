@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exec_ordered: waits for a line without one event of the heap, executes itself again, makes five blocks, waits for another line.
+ * exec_ordered: waits for a line without one event of the heap, executes itself again, makes five
+ * blocks, waits for another line.
  *
- * With "fork": does not execute itself, but forks; the child allocates until the other line comes, and makes the blocks then.
- * With "forks": at each of three lines forks a child that makes the blocks at once.
+ * With "fork": does not execute itself, but forks; the child allocates until the other line comes,
+ * and makes the blocks then. With "forks": at each of three lines forks a child that makes the
+ * blocks at once.
  *
- * Says "ready" before each wait. Nothing that it does after "ready" allocates or frees, so what it is ordered meanwhile it can do at the exec only.
+ * Says "ready" before each wait. Nothing that it does after "ready" allocates or frees, so what it
+ * is ordered meanwhile it can do at the exec only.
  */
 #include <poll.h>
 #include <stdlib.h>

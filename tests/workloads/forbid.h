@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forbid: a seccomp filter for the calling thread that kills the process on one system call, and allows all others.
+ * forbid: a seccomp filter for the calling thread that kills the process on one system call, and
+ * allows all others.
  */
 #ifndef MTRACE_TESTS_FORBID_H
 #define MTRACE_TESTS_FORBID_H

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forked_between WHAT [PLUGIN [leave]]: a handler forks at each instruction of the collector in a call that says something about the program:
- * a name, a phase, a mapping. The child returns from the handler, and what was interrupted in its parent goes on in it. WHAT: see `calls`;
- * report: while it waits for one; message: what a child says that is not recorded.
+ * forked_between WHAT [PLUGIN [leave]]: a handler forks at each instruction of the collector in a
+ * call that says something about the program: a name, a phase, a mapping. The child returns from
+ * the handler, and what was interrupted in its parent goes on in it. WHAT: see `calls`; report:
+ * while it waits for one; message: what a child says that is not recorded.
  *
- * leave: the handler does not fork, but leaves by siglongjmp. Nothing that was opened or mapped may be left behind.
+ * leave: the handler does not fork, but leaves by siglongjmp. Nothing that was opened or mapped may
+ * be left behind.
  */
 #include "include/mtrace.h"
 #include "include/mtrace_objects.h"
@@ -168,7 +170,8 @@ static void name_itself(void)
     prctl(PR_SET_NAME, name, 0, 0, 0);
 }
 
-/* First what has no event of its own: behind the first one that forks all our memory is inherited. */
+/* First what has no event of its own: behind the first one that forks all our memory is inherited.
+ */
 static void trim(void)
 {
     (void)mallinfo2();
@@ -272,7 +275,8 @@ static void be_child(void)
     _exit(0);
 }
 
-/* ---- the end of a thread: from where its function returns to a destructor behind the collector's last one ---- */
+/* ---- the end of a thread: from where its function returns to a destructor behind the collector's
+ * last one ---- */
 
 static const struct stepper_point *point_now; /* NULL: look for points */
 static pthread_key_t key;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * groups: one part of the check list of groups after another, by the name in argv[1]; what was charged
- * to whom is counted here, by the names of the groups, and compared with the database.
+ * groups: one part of the check list of groups after another, by the name in argv[1]; what was
+ * charged to whom is counted here, by the names of the groups, and compared with the database.
  */
 #include "include/mtrace.h"
 #include "tests/workloads/workload.h"
@@ -219,7 +219,8 @@ static void untracked(void)
     expect("freed_in.untracked", OWN_BYTES(20));
 }
 
-/* T9: off and on again; blocks that are freed meanwhile do not stay live, those that are resized stay what they were. */
+/* T9: off and on again; blocks that are freed meanwhile do not stay live, those that are resized
+ * stay what they were. */
 static void switching(void)
 {
     uint32_t group = mtrace_group_intern("group", NULL, 0);
@@ -273,7 +274,8 @@ static void *inherit(void *argument)
     return NULL;
 }
 
-/* T11: a group goes on in another thread, by a context or because threads inherit, and in a child. */
+/* T11: a group goes on in another thread, by a context or because threads inherit, and in a child.
+ */
 static void handed_over(void)
 {
     uint32_t group = mtrace_group_intern("request", NULL, 0);
@@ -423,7 +425,8 @@ static void many(void)
     expect("tag_bytes.number=63", N_SWITCHES / 64 * OWN_BYTES(0));
 }
 
-/* More groups than any table of 2^16 has, each entered and left; what is charged to the last ones is found by their tags. */
+/* More groups than any table of 2^16 has, each entered and left; what is charged to the last ones
+ * is found by their tags. */
 static void a_million(void)
 {
     struct mtrace_tag tag = {"number", NULL};
@@ -447,7 +450,8 @@ static void a_million(void)
     expect_own();
 }
 
-/* One in another, deeper than is kept: the outermost are, the others are counted, and so are their ends. */
+/* One in another, deeper than is kept: the outermost are, the others are counted, and so are their
+ * ends. */
 static void deep_phases(void)
 {
     static struct mtrace_scope all[PHASES_KEPT + PHASES_TOO_MANY];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * handler_stack PLUGIN FUNCTION: the unwind tables of a plugin cannot be read when a function of it
- * allocates for the first time. Whoever reads them causes a signal, whose handler has no stack of its
- * own: it must find itself on that of the thread, as one that stops threads and scans their stacks
- * relies on, with all the room that is there. It makes the tables readable.
- * Prints `handlers N elsewhere M`, not compared with an untracked run but by tests/preload/law.py.
+ * allocates for the first time. Whoever reads them causes a signal, whose handler has no stack of
+ * its own: it must find itself on that of the thread, as one that stops threads and scans their
+ * stacks relies on, with all the room that is there. It makes the tables readable. Prints `handlers
+ * N elsewhere M`, not compared with an untracked run but by tests/preload/law.py.
  */
 #include "tests/workloads/workload.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_figures SHAPE [MS]: makes a heap of a shape, waits for MS milliseconds, says what malloc says of it
- * (mallinfo2, malloc_info), waits again, and frees what it can. Lines: "figure NAME VALUE", "map START END PERMISSIONS PATH" of
- * /proc/self/maps, "arena NUMBER BYTES" of malloc_info.
+ * heap_figures SHAPE [MS]: makes a heap of a shape, waits for MS milliseconds, says what malloc
+ * says of it (mallinfo2, malloc_info), waits again, and frees what it can. Lines: "figure NAME
+ * VALUE", "map START END PERMISSIONS PATH" of /proc/self/maps, "arena NUMBER BYTES" of malloc_info.
  *
  * small    many small blocks, every third freed
  * mmapped  large blocks with mappings of their own

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * knows_itself FOLDER: keeps books of what each of its threads holds, and who freed whose blocks; then asks for reports,
- * each into a file of the folder, while nothing changes any more. For tests/e2e/live_checklist.py.
+ * knows_itself FOLDER: keeps books of what each of its threads holds, and who freed whose blocks;
+ * then asks for reports, each into a file of the folder, while nothing changes any more. For
+ * tests/e2e/live_checklist.py.
  */
 #include "include/mtrace.h"
 #include "tests/workloads/workload.h"

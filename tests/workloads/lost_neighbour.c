@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Code without unwind tables allocates on a stack made by hand, with a frame pointer that points just
- * behind that stack: into a neighbour that is there at first, and gone later. Whoever guessed a caller
- * by that frame pointer must not read there again.
+ * Code without unwind tables allocates on a stack made by hand, with a frame pointer that points
+ * just behind that stack: into a neighbour that is there at first, and gone later. Whoever guessed
+ * a caller by that frame pointer must not read there again.
  */
 #include "tests/workloads/workload.h"
 

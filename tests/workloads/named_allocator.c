@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An allocator's functions inside the program, by the names of mimalloc: one with six arguments, one whose
- * block has something in it at once, and one that is chosen at the start (IFUNC). All pass on to libc.
+ * An allocator's functions inside the program, by the names of mimalloc: one with six arguments,
+ * one whose block has something in it at once, and one that is chosen at the start (IFUNC). All
+ * pass on to libc.
  */
 #include "tests/workloads/workload.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects: walks over objects, one part of the check list after another, by the name in argv[1]. What a
- * walk prints is compared here, what it recorded with the database.
+ * objects: walks over objects, one part of the check list after another, by the name in argv[1].
+ * What a walk prints is compared here, what it recorded with the database.
  */
 #include "include/mtrace_objects.h"
 #include "tests/workloads/workload.h"
@@ -445,7 +445,8 @@ static struct link *make_tree(unsigned depth)
     return link;
 }
 
-/* Rings, lists longer than any stack, and trees: no node more for a longer one. Two owners are told. */
+/* Rings, lists longer than any stack, and trees: no node more for a longer one. Two owners are
+ * told. */
 static void cycles(void)
 {
     struct link *first = calloc(1, sizeof(*first));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * other_versions: calls of programs that were compiled with an earlier and with a later mtrace.h than the collector: their
- * structures have fewer members, or more. Nothing is written behind the former, nothing read.
+ * other_versions: calls of programs that were compiled with an earlier and with a later mtrace.h
+ * than the collector: their structures have fewer members, or more. Nothing is written behind the
+ * former, nothing read.
  */
 #include "include/mtrace_objects.h"
 #include "tests/workloads/workload.h"

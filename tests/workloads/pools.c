@@ -61,8 +61,8 @@ static void arena(void)
 }
 
 /*
- * A pool that takes its memory from another one: each counts what it gave out, at its own level, so that no sum
- * goes over both; what either holds is malloc's. The inner one tells its own ends.
+ * A pool that takes its memory from another one: each counts what it gave out, at its own level, so
+ * that no sum goes over both; what either holds is malloc's. The inner one tells its own ends.
  */
 static void nested(void)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* recurring: what a program does again and again, so that each time has a row of its own: windows, phases, walks over objects; blocks of one
- * stack that are freed on many others, and by many threads. */
+/* recurring: what a program does again and again, so that each time has a row of its own: windows,
+ * phases, walks over objects; blocks of one stack that are freed on many others, and by many
+ * threads. */
 #include "include/mtrace_objects.h"
 
 #include <pthread.h>

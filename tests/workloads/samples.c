@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * samples: blocks in numbers that samples tell something of, by functions whose sums it prints: "name allocated_blocks
- * allocated_bytes leaked_blocks leaked_bytes". What other threads and a fork child free leaks nothing. With the argument "children" it makes
- * children one after the other, allocates nothing itself meanwhile, and each of them leaks one block.
+ * samples: blocks in numbers that samples tell something of, by functions whose sums it prints:
+ * "name allocated_blocks allocated_bytes leaked_blocks leaked_bytes". What other threads and a fork
+ * child free leaks nothing. With the argument "children" it makes children one after the other,
+ * allocates nothing itself meanwhile, and each of them leaks one block.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Behind a seccomp filter that forbids nothing but one call, a child of vfork becomes another program. It has our memory
- * until then, and nobody may ask whose process it is: the end of the child's image is not ours.
+ * Behind a seccomp filter that forbids nothing but one call, a child of vfork becomes another
+ * program. It has our memory until then, and nobody may ask whose process it is: the end of the
+ * child's image is not ours.
  */
 #include "tests/workloads/forbid.h"
 #include "tests/workloads/workload.h"

@@ -76,7 +76,8 @@ __attribute__((noinline)) static void *ramp_on_base(unsigned n)
     return counted(malloc(OWN_BYTES(n)), n);
 }
 
-/* Blocks are lost now many at once, now none, beside a queue that fills and drains all the time, higher than what is lost. */
+/* Blocks are lost now many at once, now none, beside a queue that fills and drains all the time,
+ * higher than what is lost. */
 __attribute__((noinline)) static void *ramp_beside_queue(void)
 {
     return counted(malloc(OWN_BYTES(9)), 9);
@@ -161,7 +162,8 @@ static void step(int i)
     step_beside_others(i);
 }
 
-/* Steps that came late are made up for: the shapes are those of the steps, whoever else uses the processor. */
+/* Steps that came late are made up for: the shapes are those of the steps, whoever else uses the
+ * processor. */
 static void wait_until_due(struct timespec *due)
 {
     struct timespec now;

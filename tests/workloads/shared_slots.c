@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shared_slots [FOLDER [beside_child]]: a server's cache, seen from its allocator. Threads share slots: whoever finds one empty allocates into it, whoever finds it full
- * frees, resizes or moves to another group what is there, whoever made it; and each has blocks of its own meanwhile. The program keeps its own books of each group. Every so often all threads
- * stand still, and with a FOLDER the program then asks what its groups have, and writes the books of that instant beside the answer:
- * FOLDER/still.N and FOLDER/books.N. Another thread asks all the time, into FOLDER/busy. What threads do between two such times is a phase.
- * beside_child: a child that hardly does anything lives all the time.
+ * shared_slots [FOLDER [beside_child]]: a server's cache, seen from its allocator. Threads share
+ * slots: whoever finds one empty allocates into it, whoever finds it full frees, resizes or moves
+ * to another group what is there, whoever made it; and each has blocks of its own meanwhile. The
+ * program keeps its own books of each group. Every so often all threads stand still, and with a
+ * FOLDER the program then asks what its groups have, and writes the books of that instant beside
+ * the answer: FOLDER/still.N and FOLDER/books.N. Another thread asks all the time, into
+ * FOLDER/busy. What threads do between two such times is a phase. beside_child: a child that hardly
+ * does anything lives all the time.
  */
 #include "include/mtrace.h"
 #include "tests/workloads/workload.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sqlite_memory: whose is SQLite's memory? Its blocks come from functions that keep a list of them for each
- * thing they are for; its page cache is a block of its own. Visitors show all of it, and the database
- * says what they missed.
+ * sqlite_memory: whose is SQLite's memory? Its blocks come from functions that keep a list of them
+ * for each thing they are for; its page cache is a block of its own. Visitors show all of it, and
+ * the database says what they missed.
  */
 #include "include/mtrace_objects.h"
 #include "tests/workloads/workload.h"

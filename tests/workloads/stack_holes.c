@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parts of stacks that are in use become unreadable while deeper frames allocate: of the thread's own stack, of another
- * thread's and of a coroutine's. A stack that does not need those parts stays whole; all of them are whole afterwards.
- * Threads with guard zones below their stack pointer move these all the time.
+ * Parts of stacks that are in use become unreadable while deeper frames allocate: of the thread's
+ * own stack, of another thread's and of a coroutine's. A stack that does not need those parts stays
+ * whole; all of them are whole afterwards. Threads with guard zones below their stack pointer move
+ * these all the time.
  */
 #include "tests/workloads/workload.h"
 

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stepped WHAT DOES [STRIDE]: a signal comes at the first instruction of the collector in a call, then at the second one, and so on to
- * the last. DOES says what its handler does there:
+ * stepped WHAT DOES [STRIDE]: a signal comes at the first instruction of the collector in a call,
+ * then at the second one, and so on to the last. DOES says what its handler does there:
  *
  *   leave     it leaves by siglongjmp, from some frames further in
  *   allocate  it allocates, and returns
  *   fork      it forks; parent and child return, and the child goes on in what was interrupted
  *
- * WHAT is called: same (one place, which is known), again (the same, where the call before was left, too), anew (each time another place, so that everything about it is found out), first
- * (each time the first call of a new thread), last (which is its last one, too), dead (a call of a thread behind the
- * last round of its keys' destructors), charged (behind a change of group), heap (calls that do not fail), told (calls and a move that
- * a tracker is told of), named (texts that were never told before, and calls that are wrong).
+ * WHAT is called: same (one place, which is known), again (the same, where the call before was
+ * left, too), anew (each time another place, so that everything about it is found out), first (each
+ * time the first call of a new thread), last (which is its last one, too), dead (a call of a thread
+ * behind the last round of its keys' destructors), charged (behind a change of group), heap (calls
+ * that do not fail), told (calls and a move that a tracker is told of), named (texts that were
+ * never told before, and calls that are wrong).
  *
- * Each call that fails says by its kind what it is: malloc the one that is interrupted, reallocarray that of the handler,
- * aligned_alloc one behind each, and calloc those at the end.
+ * Each call that fails says by its kind what it is: malloc the one that is interrupted,
+ * reallocarray that of the handler, aligned_alloc one behind each, and calloc those at the end.
  */
 #include "include/mtrace.h"
 #include "tests/workloads/stepper.h"

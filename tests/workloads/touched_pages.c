@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * touched_pages [MS]: mappings of which some pages are touched: for a moment, scattered, as neighbours that
- * the kernel joins, before a part goes, after calls that fail, and just before the end of the process; MS milliseconds pass
- * between the last of these and the others. Each has a number of pages of its own, and no huge pages.
+ * touched_pages [MS]: mappings of which some pages are touched: for a moment, scattered, as
+ * neighbours that the kernel joins, before a part goes, after calls that fail, and just before the
+ * end of the process; MS milliseconds pass between the last of these and the others. Each has a
+ * number of pages of its own, and no huge pages.
  */
 #include "tests/workloads/workload.h"
 

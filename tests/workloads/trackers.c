@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trackers: one part of the check list of trackers after another, by the name in argv[1]. What the callback
- * was told is compared here with what was done, and by the database with what was recorded. Where no
- * collector is, nothing is told, and nothing is wrong.
+ * trackers: one part of the check list of trackers after another, by the name in argv[1]. What the
+ * callback was told is compared here with what was done, and by the database with what was
+ * recorded. Where no collector is, nothing is told, and nothing is wrong.
  */
 #include "include/mtrace.h"
 #include "tests/workloads/workload.h"
@@ -126,7 +126,8 @@ static void *free_elsewhere(void *block)
     return NULL;
 }
 
-/* T6: whom it was charged to and whom the end is in, both threads, stacks and times, as the database has them. */
+/* T6: whom it was charged to and whom the end is in, both threads, stacks and times, as the
+ * database has them. */
 static void groups(void)
 {
     struct heard heard = {0};
@@ -226,7 +227,8 @@ static void unreported(void)
     check_counts(&heard, 3, 0, 0);
 }
 
-/* T8, T9: not what is charged to nobody, not what is allocated while tracking is off; but all ends of what was told. */
+/* T8, T9: not what is charged to nobody, not what is allocated while tracking is off; but all ends
+ * of what was told. */
 static void silent(void)
 {
     struct heard heard = {0};
@@ -271,7 +273,8 @@ static void *make_and_free(void *argument)
     return argument;
 }
 
-/* T10: several at once, each with its kinds; replaced while threads tell, and never called after that. */
+/* T10: several at once, each with its kinds; replaced while threads tell, and never called after
+ * that. */
 static void replaced(void)
 {
     struct heard heard[3] = {{0}};
@@ -549,8 +552,8 @@ static void expect_of(const char *figure, const char *name, int64_t value)
     expect(text, (unsigned long long)value);
 }
 
-/* The database says of each group what the program did, and so does the tracker. What the C library allocates is the
- * root's alone, of which only single blocks are compared. */
+/* The database says of each group what the program did, and so does the tracker. What the C library
+ * allocates is the root's alone, of which only single blocks are compared. */
 static void check_books(const struct account *heard)
 {
     for (unsigned i = 0; i < N_OWNERS; i++) {
@@ -618,7 +621,8 @@ static void end_of(struct parcel *parcel)
     parcel->block = NULL;
 }
 
-/* Births and resizes are charged to somebody: what is nobody's from its beginning is not told of. */
+/* Births and resizes are charged to somebody: what is nobody's from its beginning is not told of.
+ */
 static void draw_parcel(struct parcel *parcel, unsigned draw)
 {
     unsigned what = draw & 7;

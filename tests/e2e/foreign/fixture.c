@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of every kind for a compiler that has no library of its own: compiled by foreign.py for each processor. */
+/* Calls of every kind for a compiler that has no library of its own: compiled by foreign.py for
+ * each processor. */
 typedef int step_fn(int);
 
 volatile int fixture_sink;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * foreign_log: the log of a program of another processor, with one allocation for each code position.
+ * foreign_log: the log of a program of another processor, with one allocation for each code
+ * position.
  *
  * usage: foreign_log OUT ARCH WORD_BYTES OBJECT BUILD_ID LOAD_ADDRESS < POSITIONS
  * POSITIONS: a line each, hexadecimal, "=" before one that is exact. Allocation i has i bytes.

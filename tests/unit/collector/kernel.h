@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel: what some kernels do not do, and qemu-user does not. A test of what the collector makes of it skips where it is not there,
- * and says so; what the collector does without it is for the other tests.
+ * kernel: what some kernels do not do, and qemu-user does not. A test of what the collector makes
+ * of it skips where it is not there, and says so; what the collector does without it is for the
+ * other tests.
  */
 #ifndef MTRACE_TESTS_UNIT_COLLECTOR_KERNEL_H
 #define MTRACE_TESTS_UNIT_COLLECTOR_KERNEL_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_fixture: a process that records into a log_fixture, without the library's wrappers: every event of it is one of the test. */
+/* recording_fixture: a process that records into a log_fixture, without the library's wrappers:
+ * every event of it is one of the test. */
 #ifndef MTRACE_TESTS_UNIT_COLLECTOR_RECORDING_FIXTURE_H
 #define MTRACE_TESTS_UNIT_COLLECTOR_RECORDING_FIXTURE_H
 

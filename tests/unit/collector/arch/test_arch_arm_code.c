@@ -58,7 +58,8 @@ static void registers_stored_one_by_one(void **unused)
     assert_int_equal(frame.offset[7], -8);
 }
 
-/* str r4, [sp, #-20]!; strd r7, lr, [sp, #12]; nop; strd r5, r6, [sp, #4]: as a compiler orders them; and without the last */
+/* str r4, [sp, #-20]!; strd r7, lr, [sp, #12]; nop; strd r5, r6, [sp, #4]: as a compiler orders
+ * them; and without the last */
 static void lr_is_not_stored_last(void **unused)
 {
     const uint16_t code[] = {0xf84d, 0x4d14, 0xe9cd, 0x7e03, NOP, 0xe9cd, 0x5601, NOP, BL, BL_END};
@@ -103,7 +104,8 @@ static void a_store_is_not_always_a_save(void **unused)
     expect_frame(&frame, 16, 0x4010);
 }
 
-/* push {r4, r5, r6, lr}; ldr r3, [pc, #4]; b; a constant that looks like push {r2-r7, lr}; what was jumped to */
+/* push {r4, r5, r6, lr}; ldr r3, [pc, #4]; b; a constant that looks like push {r2-r7, lr}; what was
+ * jumped to */
 static void a_constant_is_no_push(void **unused)
 {
     const uint16_t code[] = {0xb570, NOP, 0x4b01, 0xe003, NOP, NOP,
@@ -114,7 +116,8 @@ static void a_constant_is_no_push(void **unused)
     expect_frame(&frame, 16, 0x4070);
 }
 
-/* A constant of the function before looks like what a variadic function begins with: sub sp, #16. */
+/* A constant of the function before looks like what a variadic function begins with: sub sp, #16.
+ */
 static void a_constant_makes_no_room(void **unused)
 {
     const uint16_t code[] = {0x4b01, 0x4770, NOP, NOP, 0xb084, 2, PUSH_R4_LR, NOP, BL, BL_END};

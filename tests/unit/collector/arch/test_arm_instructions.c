@@ -48,7 +48,8 @@ static void what_is_fetched_ahead_is_no_jump(void **unused)
     assert_int_equal(arm(0xfaffffe6).kind, ARM_CALL); /* blx # */
 }
 
-/* Of Thumb: push {r4, lr}; strd r4, lr, [sp, #-8]!; str r4, [sp, #-36]!; strd r5, r6, [sp, #4]; str lr, [sp, #32] */
+/* Of Thumb: push {r4, lr}; strd r4, lr, [sp, #-8]!; str r4, [sp, #-36]!; strd r5, r6, [sp, #4]; str
+ * lr, [sp, #32] */
 static void registers_are_stored_one_by_one(void **unused)
 {
     (void)unused;
@@ -57,7 +58,8 @@ static void registers_are_stored_one_by_one(void **unused)
     expect_store(thumb(0xf84d, 0x4d24), ARM_PUSH, 0x10, 32);
     expect_store(thumb(0xe9cd, 0x5601), ARM_STORE, 0x60, 4);
     expect_store(thumb(0xf8cd, 0xe020), ARM_STORE, 0x4000, 32);
-    /* of ARM: strd r4, r5, [sp, #-20]!; strd r6, r7, [sp, #8]; str r4, [sp, #-8]!; str lr, [sp, #16] */
+    /* of ARM: strd r4, r5, [sp, #-20]!; strd r6, r7, [sp, #8]; str r4, [sp, #-8]!; str lr, [sp,
+     * #16] */
     expect_store(arm(0xe16d41f4), ARM_PUSH, 0x30, 12);
     expect_store(arm(0xe1cd60f8), ARM_STORE, 0xc0, 8);
     expect_store(arm(0xe52d4008), ARM_PUSH, 0x10, 4);

@@ -187,7 +187,8 @@ static void free_one(void)
     record_free((void *)0x4000, &origin);
 }
 
-/* Nobody knows yet whose the segment is; so its first event comes later, though it was stamped before. */
+/* Nobody knows yet whose the segment is; so its first event comes later, though it was stamped
+ * before. */
 static void who_takes_a_segment_is_stamped_behind_that(void **state)
 {
     struct worker worker;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that come and go record at once and free one another's blocks, while a reader takes what is sealed and
- * gives it back, as mtrace-record does: each event is in the log once, or is counted as dropped. Under
- * ThreadSanitizer (preset tsan) the same run looks for races.
+ * Threads that come and go record at once and free one another's blocks, while a reader takes what
+ * is sealed and gives it back, as mtrace-record does: each event is in the log once, or is counted
+ * as dropped. Under ThreadSanitizer (preset tsan) the same run looks for races.
  */
 #include "collector/events/allocator_guard.h"
 #include "collector/events/record.h"
@@ -63,7 +63,8 @@ static int begin_recording(void **state)
     return recording_fixture_begin(&g_log, N_SEGMENTS, &config) ? 0 : 1;
 }
 
-/* ---- the program ------------------------------------------------------------------------------- */
+/* ---- the program -------------------------------------------------------------------------------
+ */
 
 static __attribute__((noinline)) void *take(size_t size)
 {
@@ -120,7 +121,8 @@ static void *run_worker(void *argument)
     return NULL;
 }
 
-/* ---- the reader -------------------------------------------------------------------------------- */
+/* ---- the reader --------------------------------------------------------------------------------
+ */
 
 static struct log_segment *segment_number(uint32_t index)
 {
@@ -194,7 +196,8 @@ static void read_rest(struct pair_totals *tally)
             read_segment(segment_number(i), tally);
 }
 
-/* ---- all --------------------------------------------------------------------------------------- */
+/* ---- all ---------------------------------------------------------------------------------------
+ */
 
 static uint64_t n_dropped(void)
 {
@@ -234,7 +237,8 @@ static void each_event_is_there_once(void **state)
     }
 }
 
-/* ---- realloc ----------------------------------------------------------------------------------- */
+/* ---- realloc -----------------------------------------------------------------------------------
+ */
 
 /* Of blocks that nobody looks into. */
 static void *const g_old = (void *)0x10000;
@@ -290,7 +294,8 @@ static void a_realloc_ends_the_old_block_when_it_begins(void **state)
     assert_int_equal(call.began, call.ended);
 }
 
-/* LF-8: where it is the first event of a segment, readers know when it began before they read it. */
+/* LF-8: where it is the first event of a segment, readers know when it began before they read it.
+ */
 static void a_long_realloc_is_not_before_its_segment(void **state)
 {
     struct record_resize resize;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that have not begun yet: any number of them, each with a place of its own, in fork children, too. */
+/* Threads that have not begun yet: any number of them, each with a place of its own, in fork
+ * children, too. */
 #include "collector/events/thread_start.h"
 
 #include <pthread.h>

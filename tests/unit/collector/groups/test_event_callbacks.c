@@ -101,7 +101,8 @@ static void *emit_until_over(void *unused)
     return NULL;
 }
 
-/* Wherever a handler leaves by siglongjmp, nobody waits for who has left; and the thread goes on telling. */
+/* Wherever a handler leaves by siglongjmp, nobody waits for who has left; and the thread goes on
+ * telling. */
 static void a_jump_leaves_nothing_to_wait_for(void **state)
 {
     struct known_block known;
@@ -194,7 +195,8 @@ static void a_jump_on_another_stack_is_seen_by_what_is_overwritten(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/* Tells, leaves by a jump, and waits for ever in the kernel, having called nothing that is as deep: the frame is as it was. */
+/* Tells, leaves by a jump, and waits for ever in the kernel, having called nothing that is as deep:
+ * the frame is as it was. */
 static void *leave_and_wait(void *fd)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A name that a signal handler interrupts, and leaves; and one that there is no number or no memory for. */
+/* A name that a signal handler interrupts, and leaves; and one that there is no number or no memory
+ * for. */
 #include "collector/groups/groups.h"
 #include "collector/log/name_table.h"
 #include "collector/os/memory.h"
@@ -89,7 +90,8 @@ static void without_an_id_it_is_the_root(void **state)
     assert_int_equal(after.bad_handles, before.bad_handles);
 }
 
-/* The last one is a group as any other, and those before it are found again; beyond there is the root. Comes last. */
+/* The last one is a group as any other, and those before it are found again; beyond there is the
+ * root. Comes last. */
 static void after_the_last_group_comes_the_root(void **state)
 {
     struct mtrace_tag tag = {"tenant", "acme"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Walks over a heap that a sanitizer watches: what is read of it, and what comes of every mapping that fails on
- * the way. What walks print is compared by tests/workloads/objects.c.
+ * Walks over a heap that a sanitizer watches: what is read of it, and what comes of every mapping
+ * that fails on the way. What walks print is compared by tests/workloads/objects.c.
  */
 #include "collector/groups/object_walk.h"
 #include "collector/os/memory.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What calls for pools write into the log, word by word; what they refuse; and what comes after the last pool. */
+/* What calls for pools write into the log, word by word; what they refuse; and what comes after the
+ * last pool. */
 #include "collector/events/record.h"
 #include "collector/groups/groups.h"
 #include "collector/hooks/api_pools.h"
@@ -213,7 +214,8 @@ static void threads_have_pools_of_their_own(void **state)
             assert_ptr_not_equal(pools[i], pools[k]);
 }
 
-/* The last one works as any other; who gets none calls for 0, which is nothing, and it is counted. Comes last. */
+/* The last one works as any other; who gets none calls for 0, which is nothing, and it is counted.
+ * Comes last. */
 static void after_the_last_pool_there_is_none(void **state)
 {
     const uint64_t n_refused = groups_counters().refused_groups;

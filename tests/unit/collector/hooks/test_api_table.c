@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program is told when the log has no room: nothing is half done, and it goes on when there is room again. */
+/* What the program is told when the log has no room: nothing is half done, and it goes on when
+ * there is room again. */
 #include "collector/events/record.h"
 #include "collector/log/segment.h"
 #include "collector/os/real.h"
@@ -130,7 +131,8 @@ static void a_move_that_is_not_in_the_log_did_not_happen(void **state)
     give_back(block);
 }
 
-/* New groups, scopes, phases, markers and pools: the calls do what they do in the program, and what is lost is counted. */
+/* New groups, scopes, phases, markers and pools: the calls do what they do in the program, and what
+ * is lost is counted. */
 static void without_room_the_program_goes_on(void **state)
 {
     uint64_t n_dropped;

@@ -104,7 +104,8 @@ static void it_has_it_too_where_its_link_map_is_another_one(void **state)
     assert_int_equal(find(1), 0);
 }
 
-/* MT-3: with each return up to the last one that is told there is a definition, and before each an end. */
+/* MT-3: with each return up to the last one that is told there is a definition, and before each an
+ * end. */
 static void what_comes_and_goes_is_not_reported_for_ever(void **state)
 {
     const struct module_identity identity = numbered(1);

@@ -65,7 +65,8 @@ static void filling_is_fresh(void **state)
 static struct log_segment *g_zeroed;
 static bool g_was_named;
 
-/* Who reads what is being zeroed sees by the sequence that it is not the filling that he looked for. */
+/* Who reads what is being zeroed sees by the sequence that it is not the filling that he looked
+ * for. */
 void *__wrap_memset(void *bytes, int value, size_t n_bytes);
 void *__real_memset(void *bytes, int value, size_t n_bytes);
 

@@ -176,7 +176,8 @@ static _Atomic unsigned g_turn;  /* even: the first thread's */
 static uint64_t g_stamp;         /* of the last turn; published by g_turn */
 static _Atomic unsigned g_wrong; /* stamps before the one that was handed over */
 
-/* As a block goes from thread to thread: stamped, handed over by a release, stamped again by who has acquired it. */
+/* As a block goes from thread to thread: stamped, handed over by a release, stamped again by who
+ * has acquired it. */
 static void *take_turns(void *first)
 {
     const uint64_t start = sys_clock_ns(CLOCK_MONOTONIC);

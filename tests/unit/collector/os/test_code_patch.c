@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A function of this very program leads to another one, with an argument more, and can still be called; or nothing changes. */
+/* A function of this very program leads to another one, with an argument more, and can still be
+ * called; or nothing changes. */
 #include "collector/os/code_patch.h"
 #include "collector/os/sys.h"
 

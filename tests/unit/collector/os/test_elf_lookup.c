@@ -24,7 +24,8 @@ static struct link_map *find_object(const char *part)
     return NULL;
 }
 
-/* The symbols of the table, whose length the GNU hash tells only indirectly; MIPS, which has none, says it. */
+/* The symbols of the table, whose length the GNU hash tells only indirectly; MIPS, which has none,
+ * says it. */
 static uint32_t count_symbols(const struct elf_lookup *object)
 {
     const uint32_t *table = object->gnu_hash;
@@ -133,7 +134,8 @@ static void early_blocks_are_apart_and_keep_their_contents(void **state)
     assert_null(real_bootstrap_allocate(0, 1 << 20));
 }
 
-/* To AArch64 the tag of that number is DT_AARCH64_AUTH_RELRSZ: bytes, and more than there are symbols. */
+/* To AArch64 the tag of that number is DT_AARCH64_AUTH_RELRSZ: bytes, and more than there are
+ * symbols. */
 static void only_mips_says_how_many_symbols_there_are(void **state)
 {
     ElfW(Dyn) dynamic[] = {{.d_tag = DT_MIPS_SYMTABNO, .d_un.d_val = 40}, {.d_tag = DT_NULL}};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ld.so's lock is found, never waited for, and nobody's in a fork child whose parent's thread held it. */
+/* ld.so's lock is found, never waited for, and nobody's in a fork child whose parent's thread held
+ * it. */
 #include "collector/os/loader_lock.h"
 
 #include <link.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Orders that come while another one is obeyed: who obeys, and how often; and who leaves when there is nobody to give any. */
+/* Orders that come while another one is obeyed: who obeys, and how often; and who leaves when there
+ * is nobody to give any. */
 #include "collector/events/allocator_guard.h"
 #include "collector/log/segment.h"
 #include "collector/process/control_commands.h"
@@ -32,7 +33,8 @@ enum {
 
 static struct log_fixture g_log;
 
-/* ---- what control_commands.c calls, and what happens in the midst of it ------------------------------------ */
+/* ---- what control_commands.c calls, and what happens in the midst of it
+ * ------------------------------------ */
 
 static void (*g_in_the_midst)(void); /* once, while a window is being begun or ended */
 static _Atomic uint32_t g_n_switches, g_n_marked, g_n_unwritten;
@@ -86,7 +88,8 @@ void __wrap_end_recording(void)
     g_n_left++;
 }
 
-/* ---- the recorder ------------------------------------------------------------------------------- */
+/* ---- the recorder -------------------------------------------------------------------------------
+ */
 
 static uint32_t g_n_wanted;
 
@@ -142,7 +145,8 @@ static int finish(void **state)
     return 0;
 }
 
-/* ---- another thread obeys ------------------------------------------------------------------------ */
+/* ---- another thread obeys
+ * ------------------------------------------------------------------------ */
 
 static _Atomic int g_stage;
 
@@ -257,7 +261,8 @@ static void of_what_two_threads_look_for_each_is_done_once(void **state)
     assert_int_equal(n_handled(), N_COMMANDS);
 }
 
-/* ---- who does not come back ---------------------------------------------------------------------- */
+/* ---- who does not come back
+ * ---------------------------------------------------------------------- */
 
 static void a_child_of_a_fork_in_the_midst_obeys(void **state)
 {
@@ -373,7 +378,8 @@ static void who_is_nudged_as_soon_as_can_be_obeys(void **state)
     assert_false(state_is_tracing());
 }
 
-/* Of an allocator that is not glibc's, or whose handler interrupts it (allocator_guard.h): what comes there is not recorded, but that windows begin and end is. */
+/* Of an allocator that is not glibc's, or whose handler interrupts it (allocator_guard.h): what
+ * comes there is not recorded, but that windows begin and end is. */
 static void who_obeys_inside_of_an_allocator_says_so(void **state)
 {
     bool has_entered;

@@ -119,7 +119,8 @@ static void only_the_recorders_own_option_of_a_sanitizer_goes(void **state)
     g_state_config.adds_asan_option = false;
 }
 
-/* ---- what is executed is told of us ---------------------------------------------------------------- */
+/* ---- what is executed is told of us
+ * ---------------------------------------------------------------- */
 
 static _Atomic unsigned g_n_come;
 

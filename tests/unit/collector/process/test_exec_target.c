@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which library is given to what is executed: by the width of its words and its loader, through scripts, and by PATH. */
+/* Which library is given to what is executed: by the width of its words and its loader, through
+ * scripts, and by PATH. */
 #include "collector/arch/arch.h"
 #include "collector/os/real.h"
 #include "collector/process/exec_target.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of blocks: any number of them, and in no more memory than they take, however often a handler leaves. */
+/* What is known of blocks: any number of them, and in no more memory than they take, however often
+ * a handler leaves. */
 #include "collector/sampling/live_block_index.h"
 #include "tests/unit/collector/jumps.h"
 
@@ -165,7 +166,8 @@ static void what_is_no_address_is_not_known(void **state)
     assert_false(live_block_index_move(block_at(beyond), 5, &known));
 }
 
-/* As where a process is attached to once more; what was held meanwhile is let go by who holds it. */
+/* As where a process is attached to once more; what was held meanwhile is let go by who holds it.
+ */
 static void what_is_forgotten_is_another_block_when_it_is_put_again(void **state)
 {
     uint64_t n_forgotten = 0;

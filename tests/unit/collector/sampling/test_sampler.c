@@ -27,7 +27,8 @@ enum {
     N_CHILDREN = 400,
 };
 
-/* Classes of equal probability under the exponential distribution: 100 of them, 99 degrees of freedom. */
+/* Classes of equal probability under the exponential distribution: 100 of them, 99 degrees of
+ * freedom. */
 static void intervals_are_exponential(void **state)
 {
     static unsigned counts[N_CLASSES];
@@ -50,7 +51,8 @@ static void intervals_are_exponential(void **state)
     assert_true(fabs(sum / N_DRAWS - MEAN) < 3. * MEAN / 1000);
 }
 
-/* The ends: the shortest interval is one byte, the longest that 64 bits can draw 44 times the mean. */
+/* The ends: the shortest interval is one byte, the longest that 64 bits can draw 44 times the mean.
+ */
 static void intervals_are_at_least_a_byte(void **state)
 {
     uint64_t generator = 7;
@@ -115,7 +117,8 @@ static void threads_draw_apart_and_runs_alike(void **state)
     assert_memory_equal(first, again, sizeof(first));
 }
 
-/* How many of the children that are made one after the other, and each by this call, draw one block of a probability of 1/2. */
+/* How many of the children that are made one after the other, and each by this call, draw one block
+ * of a probability of 1/2. */
 static unsigned n_children_that_draw(bool is_counted)
 {
     unsigned n_drawn = 0;
@@ -136,7 +139,8 @@ static unsigned n_children_that_draw(bool is_counted)
     return n_drawn;
 }
 
-/* SA-4: each draws for itself, though the parent draws nothing in between; 6 deviations are 60 of 400. */
+/* SA-4: each draws for itself, though the parent draws nothing in between; 6 deviations are 60 of
+ * 400. */
 static void children_draw_for_themselves(void **state)
 {
     unsigned counted, uncounted;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers of threads: shared ones are given on, one thread's at a time, and there are no more than lived at once. */
+/* Numbers of threads: shared ones are given on, one thread's at a time, and there are no more than
+ * lived at once. */
 #include "collector/thread/thread.h"
 
 #include <pthread.h>

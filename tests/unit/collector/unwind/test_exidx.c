@@ -105,7 +105,8 @@ static void a_large_frame(void **unused)
     assert_int_equal(row.cfa.offset, 0x204 + (0x201 << 2));
 }
 
-/* vsp += 0x204 + (0xfffffff << 2), three times: more than 31 bits have, which no stack has either */
+/* vsp += 0x204 + (0xfffffff << 2), three times: more than 31 bits have, which no stack has either
+ */
 static void nothing_overflows(void **unused)
 {
     struct cfi_row row;

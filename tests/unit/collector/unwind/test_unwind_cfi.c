@@ -15,7 +15,8 @@
 
 /* clang-format on */
 
-/* Where a function begins its return address is still in a register, which no rule says, unless a call has put it on the stack. */
+/* Where a function begins its return address is still in a register, which no rule says, unless a
+ * call has put it on the stack. */
 enum {
     KIND_AT_ENTRY = ARCH_HAS_FIXED_RA ? UNWIND_RULE_SP : UNWIND_RULE_FULL
 };

@@ -90,7 +90,8 @@ static void put(uintptr_t at, uint32_t word)
     memcpy((void *)at, &word, sizeof(word));
 }
 
-/* What the first instruction of a function with a table returns to, if it is a return address; the code before ends with `last`. */
+/* What the first instruction of a function with a table returns to, if it is a return address; the
+ * code before ends with `last`. */
 static const struct cfi_row *row_at_function(uint32_t last)
 {
     static struct unwind_cfi_scratch scratch;
@@ -112,7 +113,8 @@ static const struct cfi_row *row_at_function(uint32_t last)
     return &scratch.row;
 }
 
-/* bl, as the last instruction of a function; or a nop, so that no call comes back to what is behind it. */
+/* bl, as the last instruction of a function; or a nop, so that no call comes back to what is behind
+ * it. */
 static void a_call_that_does_not_return(void **state)
 {
     const struct cfi_row *row = row_at_function(0xf800f000);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A log that grows, cut anywhere: after each round the database is that of a single import of the same bytes.
- * test_standing_import long: five times as much happens, in more runs, cut oftener; any other word: the tests of that name. */
+/* A log that grows, cut anywhere: after each round the database is that of a single import of the
+ * same bytes. test_standing_import long: five times as much happens, in more runs, cut oftener; any
+ * other word: the tests of that name. */
 #include "importer/cli/import.h"
 #include "importer/cli/incremental_import.h"
 #include "importer/totals/stable_numbers.h"
@@ -88,7 +89,8 @@ struct traits {
 /* Of the form that was asked for. */
 static size_t n_steps_of_run = SHORT_STEPS;
 static unsigned n_least_rounds = 2, n_damaged_runs = 5;
-/* Of the seeds: where a run takes four times as long, every third is enough, odd and even in turns. */
+/* Of the seeds: where a run takes four times as long, every third is enough, odd and even in turns.
+ */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 static uint64_t seeds_apart = 3;
 #else
@@ -262,7 +264,8 @@ static void make_script(struct script *script, uint64_t seed, const struct trait
     assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &now), 0);
     memset(script, 0, sizeof *script);
     /* The recorder, which is this process, was there before. */
-    /* later than now: else a slow machine would take the end of the log for one that nobody goes on with (log_set_mark) */
+    /* later than now: else a slow machine would take the end of the log for one that nobody goes on
+     * with (log_set_mark) */
     script->start_ns = writer.now =
         ((uint64_t)now.tv_sec + 3600) * 1000 * MS + (uint64_t)now.tv_nsec;
     assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
@@ -443,7 +446,8 @@ static void map_as_recorder(const char *path)
     mapped = log_builder_map(path);
 }
 
-/* Times of the packed file are as coarse as a packed file's may be: what is kept was often read in the pool. */
+/* Times of the packed file are as coarse as a packed file's may be: what is kept was often read in
+ * the pool. */
 static void write_log(const struct script *script, size_t n_steps, const char *path, bool is_packed)
 {
     const char *arguments[] = {"program", NULL};
@@ -522,7 +526,8 @@ static char *read_file(const char *path, size_t *ret_bytes)
     return bytes;
 }
 
-/* The packed file as far as both it and that of a later time have it, and no further than `share` of 1000. */
+/* The packed file as far as both it and that of a later time have it, and no further than `share`
+ * of 1000. */
 static void cut_packed(const struct place *place, uint64_t share)
 {
     size_t n_whole, n_now;
@@ -645,7 +650,8 @@ struct outcome {
     uint64_t n_kept;        /* before the last round */
 };
 
-/* Of the marker that came last and has a name of its own; NULL: there is none. *ret_ticks: its stamp. */
+/* Of the marker that came last and has a name of its own; NULL: there is none. *ret_ticks: its
+ * stamp. */
 static const char *marker_of(const struct script *script, size_t n_steps, uint64_t *ret_ticks)
 {
     static char name[32];
@@ -664,7 +670,8 @@ static const char *marker_of(const struct script *script, size_t n_steps, uint64
     return id ? name : NULL;
 }
 
-/* Kept is what is older than a tenth of the run, or in the first round nine tenths; one instant in four is older. */
+/* Kept is what is older than a tenth of the run, or in the first round nine tenths; one instant in
+ * four is older. */
 static void choose_instant(const struct script *script, size_t n_steps, bool is_first,
                            uint64_t *random, struct import_options *options,
                            uint64_t *ret_kept_until_ns)
@@ -688,7 +695,8 @@ static void choose_instant(const struct script *script, size_t n_steps, bool is_
     *ret_kept_until_ns = script->start_ns + length_ns - tail_ns;
 }
 
-/* What a standing import wrote and what a single one of the same logs did; with their words where they failed. */
+/* What a standing import wrote and what a single one of the same logs did; with their words where
+ * they failed. */
 struct pair {
     struct import_result kept, single;
     struct error err, single_err;
@@ -1033,7 +1041,8 @@ static void packed_beside_its_pool(void **state)
     check_runs(true);
 }
 
-/* As of an instant: by time and by marker, with and without rows, before and behind the end of what is kept. */
+/* As of an instant: by time and by marker, with and without rows, before and behind the end of what
+ * is kept. */
 static void cuts(void **state)
 {
     (void)state;
@@ -1137,7 +1146,8 @@ static void loaded_without_segments(void **state)
     }
 }
 
-/* Until the first one nobody counted what the root was charged: read once more from the beginning. */
+/* Until the first one nobody counted what the root was charged: read once more from the beginning.
+ */
 static void groups_late(void **state)
 {
     (void)state;
@@ -1171,7 +1181,8 @@ static void stragglers(void **state)
     assert_true(n_again > 0);
 }
 
-/* Wherever it is, and whatever it says: what a single import makes of it, or that it cannot be read. */
+/* Wherever it is, and whatever it says: what a single import makes of it, or that it cannot be
+ * read. */
 static void damaged(void **state)
 {
     unsigned n_read = 0, n_damaged = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is kept of a log that grows has all its events, in their order, however the log grows while it is looked at, and whoever is held up. */
+/* What is kept of a log that grows has all its events, in their order, however the log grows while
+ * it is looked at, and whoever is held up. */
 #include "importer/cli/incremental_import.h"
 #include "lib/base/monotonic.h"
 #include "lib/logfile/log_rotation.h"
@@ -156,7 +157,8 @@ static struct program *ends_behind_the_look; /* NULL: nothing does */
 int __real_log_rotation_find(const char *log_path, struct log_rotation *ret);
 int __wrap_log_rotation_find(const char *log_path, struct log_rotation *ret);
 
-/* Which generations there are was looked for; how long they are, and whether there is an end, is not known yet. */
+/* Which generations there are was looked for; how long they are, and whether there is an end, is
+ * not known yet. */
 int __wrap_log_rotation_find(const char *log_path, struct log_rotation *ret)
 {
     struct program *program = ends_behind_the_look;
@@ -238,7 +240,8 @@ static void check(struct incremental_import *incremental, const struct import_op
 
 /* ---- tests */
 
-/* Its last events, and then its end, come behind the look at the parts of the log, and before that at its end: without the events, there was none yet. */
+/* Its last events, and then its end, come behind the look at the parts of the log, and before that
+ * at its end: without the events, there was none yet. */
 static void ends_while_it_is_looked_at(void **state)
 {
     struct place place;
@@ -272,7 +275,8 @@ static void ends_while_it_is_looked_at(void **state)
     remove_place(&place);
 }
 
-/* Two threads write down nothing for long, while the third goes on. What they did comes late, and is counted; but between them it has its order. */
+/* Two threads write down nothing for long, while the third goes on. What they did comes late, and
+ * is counted; but between them it has its order. */
 static void two_threads_are_held_up(void **state)
 {
     struct place place;
@@ -309,8 +313,9 @@ static void two_threads_are_held_up(void **state)
 
 /* ---- a clock that is read better later */
 
-/* What two threads wrote so far: a raw log, which is written anew. The first readings of the clocks are `disturbed_ns` too late, as whoever read them was
- * interrupted between the two; the next ones, in segments that begin at `again_s`, are right. */
+/* What two threads wrote so far: a raw log, which is written anew. The first readings of the clocks
+ * are `disturbed_ns` too late, as whoever read them was interrupted between the two; the next ones,
+ * in segments that begin at `again_s`, are right. */
 static void write_raw(struct program *program, const struct place *place, uint64_t start_ns,
                       uint64_t disturbed_ns, uint64_t again_s)
 {
@@ -359,8 +364,9 @@ static void write_raw(struct program *program, const struct place *place, uint64
         (void)log_builder_map(place->log);
 }
 
-/* A program that logs little is not waited for, so that events are taken in up to a time between two readings of its clocks. What the second one says
- * of that time does not make events late that come behind. */
+/* A program that logs little is not waited for, so that events are taken in up to a time between
+ * two readings of its clocks. What the second one says of that time does not make events late that
+ * come behind. */
 static void clock_is_read_better_later(void **state)
 {
     static const uint64_t disturbed_ns[] = {0, STEP_NS / 5, 4 * STEP_NS};

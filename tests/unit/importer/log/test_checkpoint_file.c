@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* States of a log that take turns in two files: each takes what it has, whatever the file had before. */
+/* States of a log that take turns in two files: each takes what it has, whatever the file had
+ * before. */
 #include "importer/log/checkpoint_file.h"
 #include "lib/logfile/log_rotation.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What did not change since the last state comes out of the cache, and what did is packed: the bytes are those of no cache. */
+/* What did not change since the last state comes out of the cache, and what did is packed: the
+ * bytes are those of no cache. */
 #include "importer/log/checkpoint_io.h"
 
 #include <setjmp.h>

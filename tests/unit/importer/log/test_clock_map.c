@@ -131,8 +131,8 @@ static void test_many_pairs_close_soon(void **state)
     clock_map_done(&map);
 }
 
-/* A segment that is in the pool and packed gives its reading twice, for a while. In bursts of eight the last one is the first that
- * could close a stretch. */
+/* A segment that is in the pool and packed gives its reading twice, for a while. In bursts of eight
+ * the last one is the first that could close a stretch. */
 static void test_pairs_read_twice(void **state)
 {
     struct clock_pair pairs[1600];
@@ -201,7 +201,8 @@ static void test_no_pairs_at_all(void **state)
     clock_map_done(&map);
 }
 
-/* Readings of a log that grows: some seconds of four threads, a few of them late, in the order of writing. */
+/* Readings of a log that grows: some seconds of four threads, a few of them late, in the order of
+ * writing. */
 static size_t make_readings(struct clock_pair *pairs, size_t n, uint64_t *random)
 {
     uint64_t ns = SECOND;
@@ -287,7 +288,8 @@ static void test_digest_of_what_is_final(void **state)
         clock_map_done(maps[m]);
 }
 
-/* Where nobody is held up all knots for good are final; a reading of the pool is that of the packed file. */
+/* Where nobody is held up all knots for good are final; a reading of the pool is that of the packed
+ * file. */
 static void test_final_before(void **state)
 {
     struct clock_map map, packed;
@@ -313,7 +315,8 @@ static void test_final_before(void **state)
     clock_map_done(&packed);
 }
 
-/* What a map had is put before what comes later; the pairs of then may be gone, and what is long ago is coarser. */
+/* What a map had is put before what comes later; the pairs of then may be gone, and what is long
+ * ago is coarser. */
 static void test_past(void **state)
 {
     enum {

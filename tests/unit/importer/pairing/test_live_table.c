@@ -74,7 +74,8 @@ static void random_blocks(void **state)
     live_table_done(&table);
 }
 
-/* The same by seats, of which each is taken and guessed with some steps before it is used: what comes between ends or moves what it found. */
+/* The same by seats, of which each is taken and guessed with some steps before it is used: what
+ * comes between ends or moves what it found. */
 static void prefetch_slots(void **state)
 {
     enum {

@@ -521,7 +521,8 @@ static void elided_between(void **state)
     finish(&story, "born1 freed1@30by1+5 ", COUNTS());
 }
 
-/* PA-4: a block that one leaves to the next of its number is freed by another thread, though the next one makes blocks and frees them itself. */
+/* PA-4: a block that one leaves to the next of its number is freed by another thread, though the
+ * next one makes blocks and frees them itself. */
 static void next_owner_of_a_number(void **state)
 {
     struct story story;
@@ -554,7 +555,8 @@ static const struct live_block *plain_allocation(struct story *story, const stru
     return pairing_plain_allocation(story->pairing, event, &prefetch_slot);
 }
 
-/* PA-9: ids go on beyond 2^40 as they began, to the last one; the birth behind it is refused, by either way in, and ends go on. */
+/* PA-9: ids go on beyond 2^40 as they began, to the last one; the birth behind it is refused, by
+ * either way in, and ends go on. */
 static void ids_are_given_once(void **state)
 {
     struct event event = {.kind = EVENT_ALLOC, .time_ns = 10, .thread = 1, .size = 8};
@@ -589,7 +591,8 @@ static void ids_are_given_once(void **state)
     pairing_free(story.pairing);
 }
 
-/* What is left comes in runs, but for chains; and not where blocks have groups, or were lost at exec. */
+/* What is left comes in runs, but for chains; and not where blocks have groups, or were lost at
+ * exec. */
 static void left_in_runs(void **state)
 {
     const struct pairing_process executed = {.ended_in_exec = true};

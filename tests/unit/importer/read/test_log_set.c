@@ -591,8 +591,8 @@ static void test_trailer_of_another_machine(void **state)
     log_set_close(set);
 }
 
-/* Who was killed in the midst of a frame has left its segment in the pool: nothing is lost, and nothing said. Where the pool
- * has other segments by now, the file was cut by somebody else. */
+/* Who was killed in the midst of a frame has left its segment in the pool: nothing is lost, and
+ * nothing said. Where the pool has other segments by now, the file was cut by somebody else. */
 static void test_cut_frame_beside_its_pool(void **state)
 {
     const char *path = log_reading_path("pool");
@@ -674,7 +674,8 @@ static void store_log(const char *path, uint8_t *bytes, size_t n)
     (void)log_builder_map(path);
 }
 
-/* More children than files are kept open of: a recorder packs and removes the pools of those that end behind our list. */
+/* More children than files are kept open of: a recorder packs and removes the pools of those that
+ * end behind our list. */
 static void test_pools_removed_while_read(void **state)
 {
     enum {
@@ -713,7 +714,8 @@ static void test_pools_removed_while_read(void **state)
 }
 
 /* A recorder packs all segments and gives their places away while the log is read: behind the list,
- * and, where `n_listed` bytes of the packed file were there before, in part before it; 0: half of it was. */
+ * and, where `n_listed` bytes of the packed file were there before, in part before it; 0: half of
+ * it was. */
 static void check_recycling(size_t n_listed, bool is_alone)
 {
     const char *path = log_reading_path("pool");
@@ -789,7 +791,8 @@ static void test_adopted_while_read(void **state)
     check_recycling(LOG_FILE_HEADER_BYTES, true);
 }
 
-/* Segments that were given away, and whose frames cannot be found: somebody removed or cut the packed file. */
+/* Segments that were given away, and whose frames cannot be found: somebody removed or cut the
+ * packed file. */
 static void test_recycled_and_gone(void **state)
 {
     const char *path = log_reading_path("pool");
@@ -855,7 +858,8 @@ static void set_segments(uint8_t *pool, size_t n_pool, uint32_t segment_state, u
     }
 }
 
-/* Listed in that state, with N_LISTED events; then its place is given away, and n_framed events are what its frame has. */
+/* Listed in that state, with N_LISTED events; then its place is given away, and n_framed events are
+ * what its frame has. */
 static void check_elided(uint32_t segment_state, size_t n_framed, size_t n, uint64_t first)
 {
     const char *path = log_reading_path("elided");
@@ -892,7 +896,8 @@ static void check_elided(uint32_t segment_state, size_t n_framed, size_t n, uint
     free(pool_bytes);
 }
 
-/* The whole of the frame, as nothing came behind what was listed; be it shorter or longer than that. */
+/* The whole of the frame, as nothing came behind what was listed; be it shorter or longer than
+ * that. */
 static void test_sealed_and_elided(void **state)
 {
     (void)state;
@@ -944,7 +949,8 @@ static void test_what_may_be_elided_is_not_certain(void **state)
     free(pool_bytes);
 }
 
-/* Of segments that are begun while the pool is looked through some are seen, and some are not: what was begun before is there without gaps. */
+/* Of segments that are begun while the pool is looked through some are seen, and some are not: what
+ * was begun before is there without gaps. */
 static void test_begun_while_listed(void **state)
 {
     const char *path = log_reading_path("begun.live");
@@ -1065,7 +1071,8 @@ static void test_cut_at_an_instant(void **state)
     log_set_close(set);
 }
 
-/* The recorder copies definitions while the program writes them, and has the whole ones in a later part. */
+/* The recorder copies definitions while the program writes them, and has the whole ones in a later
+ * part. */
 static void test_copied_while_it_was_written(void **state)
 {
     const char *path = log_reading_path("torn");

@@ -368,7 +368,8 @@ static void test_backward_time_is_repaired(void **state)
     log_set_close(set);
 }
 
-/* It began while another thread wrote into the segment that it took over: so it is with threads that come and go. */
+/* It began while another thread wrote into the segment that it took over: so it is with threads
+ * that come and go. */
 static void test_a_realloc_may_begin_before_its_place(void **state)
 {
     const char *path = log_reading_path("took_over");
@@ -480,7 +481,8 @@ static int read_until(struct log_set *set, struct stream_state *kept, uint64_t m
     return more;
 }
 
-/* A record that cannot be, in a segment that is read in two parts, and lies before where they meet. */
+/* A record that cannot be, in a segment that is read in two parts, and lies before where they meet.
+ */
 static void test_what_cannot_be_is_lost_at_a_mark_too(void **state)
 {
     const uint64_t mark = UINT64_C(20) << CLOCK_MAP_FRACTION_BITS;

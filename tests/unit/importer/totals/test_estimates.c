@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One program, 1000 recordings with samples of it: how often the interval of an estimate has the truth in it.
+ * One program, 1000 recordings with samples of it: how often the interval of an estimate has the
+ * truth in it.
  */
 #include "importer/totals/totals.h"
 
@@ -21,7 +22,8 @@ enum {
     N_STACKS = 4,
 };
 
-/* Blocks of 256 B to 4 KiB, and of 100 KB now and then. Each is freed when 5000 more were made, but for those that leak. */
+/* Blocks of 256 B to 4 KiB, and of 100 KB now and then. Each is freed when 5000 more were made, but
+ * for those that leak. */
 static unsigned size_of(unsigned i)
 {
     return i % 500 == 0 ? 100000 + i : 256 + i * 37 % 3840;

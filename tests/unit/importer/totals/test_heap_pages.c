@@ -175,7 +175,8 @@ static void many_chunks(void **state)
     end(&fixture);
 }
 
-/* HP-3: the block with the lowest id says whose a page is, whichever comes first; here of pages of one chunk in any order. */
+/* HP-3: the block with the lowest id says whose a page is, whichever comes first; here of pages of
+ * one chunk in any order. */
 static void any_order(void **state)
 {
     enum {

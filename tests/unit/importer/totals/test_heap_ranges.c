@@ -156,7 +156,8 @@ static void extents(void **state)
     heap_ranges_free(ranges);
 }
 
-/* HR-5: two heaps that grow and shrink all the time: few extents are kept, the highest of each among them. */
+/* HR-5: two heaps that grow and shrink all the time: few extents are kept, the highest of each
+ * among them. */
 static void bounded(void **state)
 {
     enum {
@@ -185,8 +186,9 @@ static void bounded(void **state)
     heap_ranges_free(ranges);
 }
 
-/* HR-5: as many heaps as there is room for, and more: the highest of each that had room is kept, and an extent costs the same as
- * if there were few: a million of them take less than a second, where each that looks at all would take hours. */
+/* HR-5: as many heaps as there is room for, and more: the highest of each that had room is kept,
+ * and an extent costs the same as if there were few: a million of them take less than a second,
+ * where each that looks at all would take hours. */
 static void bounded_with_many_heaps(void **state)
 {
     enum {

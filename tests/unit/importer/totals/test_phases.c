@@ -99,7 +99,8 @@ static uint64_t sum_of_rows(const struct phases *phases, const char *name, uint6
     return bytes;
 }
 
-/* PS-4: what those of a name add up to is the sum of all rows, whether they are there or not; and those that are there are as they would be. */
+/* PS-4: what those of a name add up to is the sum of all rows, whether they are there or not; and
+ * those that are there are as they would be. */
 static void sums_by_name_are_those_of_all_phases(void **state)
 {
     enum {

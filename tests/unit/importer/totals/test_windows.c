@@ -45,7 +45,8 @@ static void a_process_recorded_all_the_time_has_one(void **state)
     windows_done(&windows);
 }
 
-/* Other processes have ids 4 to 6. What two threads still write at 8 and 9 is of the window that ended. */
+/* Other processes have ids 4 to 6. What two threads still write at 8 and 9 is of the window that
+ * ended. */
 static void blocks_are_of_the_window_that_began_last(void **state)
 {
     struct windows windows = {0};
@@ -110,7 +111,8 @@ static void without_a_beginning_there_is_one_if_there_are_blocks(void **state)
     windows_done(&windows);
 }
 
-/* WN-3. Window i is from 100 i to 100 i + 60 and has i blocks, the last ones those of ids i (i - 1) / 2 + 1 to i (i + 1) / 2. */
+/* WN-3. Window i is from 100 i to 100 i + 60 and has i blocks, the last ones those of ids i (i - 1)
+ * / 2 + 1 to i (i + 1) / 2. */
 static void the_last_has_all_that_there_is_no_room_for(void **state)
 {
     enum {

@@ -206,7 +206,8 @@ static void round_of(unsigned page_bytes, size_t n)
     unlink(path);
 }
 
-/* With pages of 512 bytes about 20 rows fill a leaf, 34 leaves a page above, and 34 of those the next level. */
+/* With pages of 512 bytes about 20 rows fill a leaf, 34 leaves a page above, and 34 of those the
+ * next level. */
 static void every_shape_of_the_tree(void **state)
 {
     (void)state;
@@ -289,7 +290,8 @@ static void a_key_that_does_not_increase_is_refused(void **state)
     unlink(path);
 }
 
-/* Rows of as many columns as there may be, of eight bytes each, fit in a page of 2048 bytes, but not of 512, where SQLite would go on elsewhere. */
+/* Rows of as many columns as there may be, of eight bytes each, fit in a page of 2048 bytes, but
+ * not of 512, where SQLite would go on elsewhere. */
 static void a_row_lies_in_one_page(void **state)
 {
     static const unsigned sizes[] = {512, 2048, 16384};

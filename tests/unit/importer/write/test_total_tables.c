@@ -542,7 +542,8 @@ static void give_part(struct statistics *statistics, uint64_t start, uint64_t rs
         0);
 }
 
-/* Bytes inside a heap of the latest heap sample are of the part heap; a sample without parts has none. */
+/* Bytes inside a heap of the latest heap sample are of the part heap; a sample without parts has
+ * none. */
 static void memory_samples(void **state)
 {
     struct fixture *fixture = fixture_new("exit");
@@ -597,8 +598,8 @@ static void moved_break(void **state)
     fixture_free(fixture);
 }
 
-/* Three pools gave out the same address: a claim means the smallest block that has room. What lives and was
- * not claimed is told by stack, walk by walk. */
+/* Three pools gave out the same address: a claim means the smallest block that has room. What lives
+ * and was not claimed is told by stack, walk by walk. */
 static void claims(void **state)
 {
     static const uint64_t sizes[] = {100, 40, 60};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* All bytes are written and read by a system that does a part each time, is interrupted, or fails in the midst. Only a regular file is
- * opened. */
+/* All bytes are written and read by a system that does a part each time, is interrupted, or fails
+ * in the midst. Only a regular file is opened. */
 #include "lib/base/file_io.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Definitions that are committed in another order than they lie: whichever comes late, it is in a part. */
+/* Definitions that are committed in another order than they lie: whichever comes late, it is in a
+ * part. */
 #include "lib/logfile/definition_parts.h"
 
 #include <setjmp.h>
@@ -154,8 +155,8 @@ static bool has_found(const struct definition_parts *parts, uint64_t sequence)
     return false;
 }
 
-/* Of two threads that want a new one at once, the later gives its own back: seen meanwhile, it is neither room for
- * what comes, nor known when it is taken again. */
+/* Of two threads that want a new one at once, the later gives its own back: seen meanwhile, it is
+ * neither room for what comes, nor known when it is taken again. */
 static void what_was_punched_hole_is_found_again(void **state)
 {
     struct definition_parts parts = {0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A folder that has no shared mappings, no fallocate, or none that holds: mmap, fallocate and fstatfs of live_log are ours.
+ * A folder that has no shared mappings, no fallocate, or none that holds: mmap, fallocate and
+ * fstatfs of live_log are ours.
  */
 #include "lib/logfile/live_log.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A process of ours is in a group of its own from the first instant, and ends when it shall, whatever it does of signals. */
+/* A process of ours is in a group of its own from the first instant, and ends when it shall,
+ * whatever it does of signals. */
 #include "lib/process/child_process.h"
 
 #include <errno.h>
@@ -25,7 +26,8 @@ static void wait_for_ever(void)
         (void)pause();
 }
 
-/* Waits until it has ended, or stopped, and leaves that to be seen by who waits. Returns the status, or by which signal. */
+/* Waits until it has ended, or stopped, and leaves that to be seen by who waits. Returns the
+ * status, or by which signal. */
 static int see(pid_t pid, int what)
 {
     siginfo_t info;

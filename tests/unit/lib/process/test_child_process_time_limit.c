@@ -22,7 +22,8 @@ static void sleep_ms(long ms)
     (void)nanosleep(&nap, NULL);
 }
 
-/* Stops n times, each time until somebody lets it go on, and ends with 7. Holds an end of the pipe until then. */
+/* Stops n times, each time until somebody lets it go on, and ends with 7. Holds an end of the pipe
+ * until then. */
 static pid_t start(int n, int *ret_fd)
 {
     int fds[2];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A file appears whole or not at all, on file systems that know every way to do it and on others. */
+/* A file appears whole or not at all, on file systems that know every way to do it and on others.
+ */
 #include "lib/base/error.h"
 #include "lib/process/output_file.h"
 
@@ -133,7 +134,8 @@ static int remove_folder(void **state)
 
 /* ---- tests ---- */
 
-/* What is replaced comes back, with its room, as what is written next; where it cannot, or there was nothing, or a link, it is a commit. */
+/* What is replaced comes back, with its room, as what is written next; where it cannot, or there
+ * was nothing, or a link, it is a commit. */
 static void swapped(void **state)
 {
     struct output_file file;
@@ -416,8 +418,8 @@ static void failures_name_the_target(void **state)
     output_file_close(&file);
 }
 
-/* The file of a process that was killed goes when the next one begins; that of one that goes on stays,
- * and so do files that only have such a name. */
+/* The file of a process that was killed goes when the next one begins; that of one that goes on
+ * stays, and so do files that only have such a name. */
 static void what_the_killed_left_is_removed(void **state)
 {
     struct output_file file;

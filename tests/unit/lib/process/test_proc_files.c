@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said of a thread is so: of who may become another user, and of who was stopped; and nothing of who is gone. */
+/* What is said of a thread is so: of who may become another user, and of who was stopped; and
+ * nothing of who is gone. */
 #include "lib/process/proc_files.h"
 
 #include <setjmp.h>

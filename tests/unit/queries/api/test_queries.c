@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The library as a server uses it: many questions, several databases and threads, nothing printed. */
+/* The library as a server uses it: many questions, several databases and threads, nothing printed.
+ */
 #include "lib/base/error.h"
 #include "lib/sqlite/embedded_sql.h"
 #include "queries/api/queries.h"
@@ -419,7 +420,8 @@ static bool read_enough(void *context, const char *data, size_t size)
     return true;
 }
 
-/* What is as long as the square of the depth, or takes as long to be found out, ends in the midst of it. */
+/* What is as long as the square of the depth, or takes as long to be found out, ends in the midst
+ * of it. */
 static void test_ends_within_deep_stacks(void **state)
 {
     static const char *const asked[][2] = {

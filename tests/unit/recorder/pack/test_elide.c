@@ -23,7 +23,8 @@ enum {
     N_CLASSES = 64,
 };
 
-/* The segment begins in the middle of a bucket of the timeline, a quarter of a second before its end. */
+/* The segment begins in the middle of a bucket of the timeline, a quarter of a second before its
+ * end. */
 static const uint64_t bucket_ns = UINT64_C(1) << 30;
 static const uint64_t base_ns = (UINT64_C(930) << 30) + (UINT64_C(3) << 28);
 
@@ -195,7 +196,8 @@ static int set_up(void **state)
     *state = fixture;
     if (!fixture)
         return -1;
-    /* as if it had been there long: the heap is larger than all that follows, and there was more in it */
+    /* as if it had been there long: the heap is larger than all that follows, and there was more in
+     * it */
     allocate(fixture, 8, 0x10, 1);
     allocate(fixture, 8, 0xf0000, 0xff00);
     fixture->time += 100;
@@ -258,7 +260,8 @@ static uint32_t count_kind(const struct fixture *fixture, unsigned kind)
     return n_found;
 }
 
-/* CT-1: one record has the blocks of a stack, however many sizes they have, and one of each class their sizes; large blocks have their own. */
+/* CT-1: one record has the blocks of a stack, however many sizes they have, and one of each class
+ * their sizes; large blocks have their own. */
 static void sizes_of_a_stack_are_one_record(void **state)
 {
     struct fixture *fixture = *state;
@@ -315,7 +318,8 @@ static void groups_of_what_is_gone_go(void **state)
     assert_int_equal(count_kind(fixture, LOG_GROUP), 101);
 }
 
-/* Nobody looks at what other blocks there are where one is moved to another group, or given out by a pool. */
+/* Nobody looks at what other blocks there are where one is moved to another group, or given out by
+ * a pool. */
 static void a_move_parts_nothing(void **state)
 {
     struct fixture *fixture = *state;
@@ -334,7 +338,8 @@ static void a_move_parts_nothing(void **state)
     assert_int_equal(count_kind(fixture, LOG_MOVE), 10);
 }
 
-/* CU-4: what is born between a realloc and the free of its block is told with what came before where that changes nothing. */
+/* CU-4: what is born between a realloc and the free of its block is told with what came before
+ * where that changes nothing. */
 static void allocations_are_reported_together(void **state)
 {
     struct fixture *fixture = *state;
@@ -613,7 +618,8 @@ static void every_peak_stays_where_others_free(void **state)
     assert_int_equal(elide(fixture, 1), 1);
 }
 
-/* A block that another thread freed ended then, not when we free what that thread has at its place since. */
+/* A block that another thread freed ended then, not when we free what that thread has at its place
+ * since. */
 static void what_others_freed_does_not_end_again(void **state)
 {
     struct fixture *fixture = *state;
@@ -784,7 +790,8 @@ static void allocations_are_reported_by_thread(void **state)
     elide_free(elide);
 }
 
-/* A segment that did not come into the log is given again: what the first time told is told again (CU-6), and nothing is counted twice. */
+/* A segment that did not come into the log is given again: what the first time told is told again
+ * (CU-6), and nothing is counted twice. */
 static void what_came_to_nothing_is_undone(void **state)
 {
     struct fixture *fixture = *state;

@@ -2,8 +2,8 @@
 /*
  * The recorder is killed at every step of packing while a program fills the pool: whatever the
  * step, the packed file and the pool together hold every event, and --pack makes one log of them
- * that holds each exactly once, and its stack before it. And a program that does harm to its live log
- * keeps what was read of it until then, and harms not the recorder.
+ * that holds each exactly once, and its stack before it. And a program that does harm to its live
+ * log keeps what was read of it until then, and harms not the recorder.
  */
 #include "lib/base/fault_point.h"
 #include "lib/process/writer_liveness.h"
@@ -452,7 +452,8 @@ static void pack_some(struct recording *recording, struct fake_collector *fake)
     assert_int_equal(n_packed, 1);
 }
 
-/* LI-4: though what the header says of the clocks is hardly more than another shift the second time, or nothing the first time. */
+/* LI-4: though what the header says of the clocks is hardly more than another shift the second
+ * time, or nothing the first time. */
 static void all_events_are_rounded_alike(void **state)
 {
     static const uint64_t first_ticks[] = {124900000, 0};
@@ -514,7 +515,8 @@ static void logs_are_their_owners(void **state)
     assert_int_equal(status.st_mode & 0777, 0600);
 }
 
-/* Who looks whether a log is being recorded neither looks like its recorder nor keeps the lock from it. */
+/* Who looks whether a log is being recorded neither looks like its recorder nor keeps the lock from
+ * it. */
 static void who_looks_changes_nothing(void **state)
 {
     struct packed_log log;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is missing at the end of a run: from definitions that come in any order, and the ends of logs. */
+/* Who is missing at the end of a run: from definitions that come in any order, and the ends of
+ * logs. */
 #include "recorder/pack/process_tree.h"
 
 #include <setjmp.h>

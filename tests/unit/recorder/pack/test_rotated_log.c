@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A generation that cannot be begun, as the disk is full, leaves nothing that would be in the way once it has room again. Whatever becomes of who takes
- * them in, they have their bound; what is removed makes room. */
+/* A generation that cannot be begun, as the disk is full, leaves nothing that would be in the way
+ * once it has room again. Whatever becomes of who takes them in, they have their bound; what is
+ * removed makes room. */
 #include "lib/logfile/log_rotation.h"
 #include "recorder/pack/rotated_log.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is elided, and what stays as it is because somebody may have read it (PG-5), or asks about an instant (PG-6). */
+/* What is elided, and what stays as it is because somebody may have read it (PG-5), or asks about
+ * an instant (PG-6). */
 #include "lib/base/clock_pair.h"
 #include "lib/base/monotonic.h"
 #include "recorder/pack/elide.h"
@@ -102,7 +103,8 @@ static void write_pairs(struct fixture *fixture, uint64_t first_ns)
     fake_collector_seal(fake);
 }
 
-/* Blocks of such a segment that are left out. A bucket of the timeline may end within it, and some may stay for what heaps and peaks are. */
+/* Blocks of such a segment that are left out. A bucket of the timeline may end within it, and some
+ * may stay for what heaps and peaks are. */
 static uint64_t n_elided_of(struct fixture *fixture, uint64_t first_ns)
 {
     uint64_t n_before = elide_count(fixture->recording->packing->elide);
@@ -154,7 +156,8 @@ static void what_waits_is_elided(void **state)
     assert_int_equal(n_elided_of(fixture, monotonic_now_ns() - 2 * PACKING_MOST_WATERMARK_NS), 0);
 }
 
-/* Of a log that was there before its recorder (a child's), who looked before did not know that somebody would elide. */
+/* Of a log that was there before its recorder (a child's), who looked before did not know that
+ * somebody would elide. */
 static void what_was_there_before_stays(void **state)
 {
     struct fixture *fixture = *state;

@@ -38,7 +38,8 @@ static void functions_of_known_allocators_are(void **state)
     is("_ZdaPvmSt11align_val_t", "malloc", "-p", LOG_CALL_MALLOC);
 }
 
-/* The collector hands on five arguments; of those that have more all are told, so that none is redirected. */
+/* The collector hands on five arguments; of those that have more all are told, so that none is
+ * redirected. */
 static void all_arguments_of_long_calls_are_reported(void **state)
 {
     (void)state;

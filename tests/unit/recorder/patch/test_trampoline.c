@@ -214,7 +214,8 @@ static bool leads_into(const uint8_t *text, size_t n, size_t i, uint64_t address
     return target > moved->address && target < moved->address + moved->n_expected;
 }
 
-/* A long text is looked through in blocks: at every place, near the codes and far from them, none is missed. */
+/* A long text is looked through in blocks: at every place, near the codes and far from them, none
+ * is missed. */
 static void long_texts_have_the_suspects_of_each_byte(void **state)
 {
     enum {

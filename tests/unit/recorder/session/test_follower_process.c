@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The keeper of a bounded log is followed by another at once, but one that ends whenever it is started is not started, nor heard, ten times a second; none outlives its recorder. */
+/* The keeper of a bounded log is followed by another at once, but one that ends whenever it is
+ * started is not started, nor heard, ten times a second; none outlives its recorder. */
 #include "lib/logfile/log_rotation.h"
 #include "recorder/session/follower_process.h"
 
