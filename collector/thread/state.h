@@ -4,7 +4,7 @@
  *
  *      unstarted ── first event or constructor ──► starting ──► recording
  *          │                                          │             │ fork child: starting again if
- *          │ not the target, no log, no real malloc   │             ▼ children are followed, else off
+ *          │ not the target, no log, no real malloc   │             ▼ children followed, else off
  *          └────────────────────────────► off ◄───────┴─────────────┘
  *      waiting: MTRACE_DISABLE_BY_DEFAULT; there is no log until tracing is switched on
  *

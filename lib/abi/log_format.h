@@ -78,12 +78,12 @@ enum log_clock {
 
 /* Why events were dropped; index into log_file.dropped. */
 enum log_drop {
-    LOG_DROP_NO_SPACE,  /* the pool is full and cannot grow (disk, RLIMIT_FSIZE, seccomp) */
-    LOG_DROP_LIMIT,     /* MTRACE_MAX_LIVE reached */
-    LOG_DROP_NESTED,    /* no usable thread state, and the fallback segment was full */
-    LOG_DROP_NO_MEMORY, /* the collector got no private memory */
-    LOG_DROP_NO_ACCESS, /* the process may no longer open its log: another user or root directory, or
-                           the file is gone */
+    LOG_DROP_NO_SPACE,    /* the pool is full and cannot grow (disk, RLIMIT_FSIZE, seccomp) */
+    LOG_DROP_LIMIT,       /* MTRACE_MAX_LIVE reached */
+    LOG_DROP_NESTED,      /* no usable thread state, and the fallback segment was full */
+    LOG_DROP_NO_MEMORY,   /* the collector got no private memory */
+    LOG_DROP_NO_ACCESS,   /* the process cannot open its log any more: another user or root
+                           directory, or the file is gone */
     LOG_DROP_ABANDONED,   /* a signal handler abandoned a recording by siglongjmp */
     LOG_DROP_REASONS = 8, /* slots in the header, the rest reserved */
 };
@@ -395,13 +395,10 @@ enum log_event_kind {
     LOG_POOL_ALLOC = LOG_EVENT_KIND(2, 7), /* of the program's own allocator: word 2: size 40 |
                                               LOG_DEF_POOL id 24 */
     LOG_POOL_FREE = LOG_EVENT_KIND(2, 8),  /* word 2: LOG_DEF_POOL id */
-    LOG_OBJECT_WALK =
-        LOG_EVENT_KIND(2, 9), /* what the program's objects own: word 2: LOG_DEF_MARKER
-                                               id of its name, 0 = it ends | number of the walk << 32
-                                               */
-    LOG_OBJECT_WARNING =
-        LOG_EVENT_KIND(2, 10), /* word 2: LOG_DEF_MARKER id | number of the walk << 32
-                                                   */
+    /* a walk over the program's objects: word 2: LOG_DEF_MARKER id of its name, 0: the walk ends |
+     * number of the walk << 32 */
+    LOG_OBJECT_WALK = LOG_EVENT_KIND(2, 9),
+    LOG_OBJECT_WARNING = LOG_EVENT_KIND(2, 10), /* word 2: as of LOG_OBJECT_WALK */
     /* recorder only: so many blocks of LOG_ELIDED had lifetimes of one class. Node field: class
      * (lib/totals/report_classes.h); address field: n; word 2: bytes of them */
     LOG_ELIDED_LIVES = LOG_EVENT_KIND(2, 11),
@@ -421,7 +418,7 @@ enum log_event_kind {
     LOG_OBJECT_CLAIM = LOG_EVENT_KIND(3, 5), /* address: of the block; word 2: declared size 40 |
                                                 number of the walk 24; word 3: its node */
     /* recorder only: so many blocks of LOG_ELIDED_MIXED had sizes of one class. Node field: class
-     * (lib/totals/report_classes.h); address field: n 24 | temporary ones 24; word 2: bytes of them;
+     * (lib/totals/report_classes.h); address field: n 24 | temporary ones 24; word 2: their bytes;
      * word 3: their slack */
     LOG_ELIDED_SIZES = LOG_EVENT_KIND(3, 6),
     /* five words */
@@ -432,10 +429,9 @@ enum log_event_kind {
     LOG_MREMAP = LOG_EVENT_KIND(
         4, 2), /* address: new; word 2: old; word 3: old length, 0: the old mapping stays
                (MREMAP_DONTUNMAP, or shared pages mapped twice); word 4: new length */
-    LOG_OBJECT_NODE = LOG_EVENT_KIND(
-        4, 3), /* address: node, from 1 on; word 2: LOG_DEF_MARKER id of its name 32 |
-                                 enum log_object_kind 8 | number of the walk 24; word 3: parent 32, 0:
-                                 none | objects 32; word 4: bytes of its own */
+    /* address: node, from 1 on; word 2: LOG_DEF_MARKER id of its name 32 | enum log_object_kind 8 |
+     * number of the walk 24; word 3: parent 32, 0: none | objects 32; word 4: its own bytes */
+    LOG_OBJECT_NODE = LOG_EVENT_KIND(4, 3),
     /* six words */
     LOG_REALLOC_WIDE = LOG_EVENT_KIND(5, 0), /* word 2: call flags 8 | ticks since the call began
                                                 56; word 3: old; word 4: size; word 5: usable */
@@ -444,9 +440,9 @@ enum log_event_kind {
     /* class 6: eight words, none yet; class 7: length in words in bits 0-15 of word 2 */
     /* recorder only: blocks of one size that the thread allocated and freed. Node: stack; address:
      * log_group_code of both groups 32 | temporary ones 16; word 2: words 16 | n 16 | free node 32;
-     * word 3: size 40 | slack 16; word 4: ns from the first allocation to this time 32 | from the last
-     * 32; word 5: sum of lifetimes in ns. Of one block: word 4: ns from its allocation 32 | lifetime
-     * 32, and no more */
+     * word 3: size 40 | slack 16; word 4: ns from the first allocation to this time 32 | from the
+     * last 32; word 5: sum of lifetimes in ns. Of one block: word 4: ns from its allocation 32 |
+     * lifetime 32, and no more */
     LOG_ELIDED = LOG_EVENT_KIND(7, 0),
     /* recorder only: the same of blocks of several sizes, each below LOG_ELIDED_MIXED_BYTES; as
      * LOG_ELIDED but for word 3: bytes in all 32 | slack in all 32; word 6: least size 32 | largest
@@ -688,8 +684,8 @@ enum log_sample_kind {
     LOG_SAMPLE_HEAP = 2,   /* a = start, b = end of a heap, c = enum log_heap_kind */
     LOG_SAMPLE_MAPPING =
         3, /* a = start, b = end of mapped file or shared memory, c = its rss bytes */
-    /* resident part of mtrace itself in the MEMORY sample behind it: a = pages of files (its log, its
-     * library), b = private pages of its library */
+    /* the resident part of mtrace itself in the MEMORY sample behind it: a = pages of files (its
+     * log, its library), b = private pages of its library */
     LOG_SAMPLE_OWN = 4,
     /* The next three: private memory without a file; a, b, c as of a MAPPING. */
     LOG_SAMPLE_PRIVATE = 5,
