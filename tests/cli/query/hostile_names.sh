@@ -52,4 +52,6 @@ done
 for format in flamegraph.pl heaptrack speedscope dhat massif json pprof; do
     try "export $format" export run.db --to "$format"
 done
+mtrace-record -q -o run.dat -- sh -c 'exit 0'
+mtrace-import run.dat "$(printf 'run\033]0;title\a\nFAKE LINE\342\200\256.db')" >out/import 2>&1
 python3 look.py

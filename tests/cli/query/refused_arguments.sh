@@ -21,6 +21,9 @@ echo '== no arguments'
 complain mtrace-query
 echo '== site of summary'
 complain mtrace-query run.db --site 2 --format json
+echo '== no id'
+complain mtrace-query leaks run.db --site 0
+complain mtrace-query leaks run.db --process 0
 echo '== stack bad'
 complain mtrace-query stack run.db five
 echo '== stack unknown'
@@ -48,6 +51,9 @@ complain mtrace-query leaks run.db --suppressions rules
 #|status 2, lines on stderr 2
 #|== site of summary
 #|status 2, lines on stderr 2
+#|== no id
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
 #|== stack bad
 #|status 2, lines on stderr 2
 #|== stack unknown
@@ -70,6 +76,10 @@ complain mtrace-query leaks run.db --suppressions rules
 #|mtrace-query: no database is named
 #|Try 'mtrace-query --help'.
 #|mtrace-query: 'summary' cannot be restricted by site: it has no call_site_id
+#|Try 'mtrace-query --help'.
+#|mtrace-query: --site '0': an id is expected; the first is 1
+#|Try 'mtrace-query --help'.
+#|mtrace-query: --process '0': an id is expected; the first is 1
 #|Try 'mtrace-query --help'.
 #|mtrace-query: 'five' is not a stack's id; mtrace-query groups lists them
 #|Try 'mtrace-query --help'.

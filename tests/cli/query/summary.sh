@@ -41,7 +41,7 @@ mtrace-query run.db
 #|
 #|allocated   500 B in 5 blocks; 0 reallocs, 0 failures
 #|freed       400 B in 4 blocks; 3 blocks from before it was recorded
-#|leaked      100 B in 1 block, of these 0 B suppressed
+#|leaked      100 B in 1 block
 #|temporary   4 blocks, 80 % of all
 #|peak        500 B in 5 blocks at 20.0 s
 #|recording   50 events of 1 thread; 1 stack, 100 % of allocations with a complete one
@@ -57,7 +57,7 @@ mtrace-query run.db
 #|
 #|allocated   64 B in 1 block; 0 reallocs, 0 failures
 #|freed       0 B in 0 blocks; 0 blocks from before it was recorded
-#|leaked      0 B in 0 blocks, of these 0 B suppressed
+#|leaked      0 B in 0 blocks
 #|temporary   0 blocks, 0.0 % of all
 #|peak        64 B in 1 block at 40.5 s
 #|recording   4 events of 1 thread; 1 stack, 100 % of allocations with a complete one
