@@ -6,6 +6,7 @@
  * The sums are a hash map of pair_totals_entry: 32 bytes each, at most 16 more for the index.
  * Blocks of one origin mostly end in the same place as the previous one: a pair_totals_run next to
  * the origin (`from`) counts these without a lookup.
+ * Sums are modulo 2^64, so callers may add negative numbers and read the sums as signed.
  *
  * Invariants
  *   TA-1 A key has one entry.
@@ -14,15 +15,15 @@
  * Threads: one at a time.
  * Errors: memory.
  */
-#ifndef MTRACE_IMPORTER_PAIR_TOTALS_H
-#define MTRACE_IMPORTER_PAIR_TOTALS_H
+#ifndef MTRACE_LIB_PAIR_TOTALS_H
+#define MTRACE_LIB_PAIR_TOTALS_H
 
-#include "importer/log/checkpoint_io.h"
 #include "lib/base/error.h"
 #include "lib/base/hash_map.h"
 #include "lib/totals/sample_weight.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct pair_totals_entry {
@@ -32,6 +33,10 @@ struct pair_totals_entry {
     uint32_t reserved; /* 0 */
     uint64_t blocks;
     uint64_t bytes;
+};
+
+enum {
+    PAIR_TOTALS_KEY_BYTES = offsetof(struct pair_totals_entry, blocks)
 };
 
 int pair_totals_add(struct hash_map *tally, uint32_t process, uint32_t from, uint32_t to,
@@ -86,10 +91,5 @@ static inline int pair_totals_count(struct hash_map *tally, struct pair_totals_r
 
 /* Sorts the entries by key; nothing can be added afterwards. */
 void pair_totals_sort(struct hash_map *tally);
-
-/* Saves the tally, or loads it into an empty one (checkpoint_io.h). from and to are at most
- * `most`. */
-void pair_totals_visit(struct hash_map *tally, uint32_t n_processes, uint32_t most,
-                       struct checkpoint_io *io);
 
 #endif

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "importer/totals/pair_totals.h"
+#include "lib/totals/pair_totals.h"
 
 #include "lib/base/dynamic_array.h"
 
-#include <stddef.h>
 #include <stdlib.h>
-
-enum {
-    KEY_BYTES = offsetof(struct pair_totals_entry, blocks)
-};
 
 static int out_of_memory(const struct hash_map *tally, struct error *err)
 {
@@ -19,8 +14,9 @@ static int out_of_memory(const struct hash_map *tally, struct error *err)
 int pair_totals_add(struct hash_map *tally, uint32_t process, uint32_t from, uint32_t to,
                     uint64_t blocks, uint64_t bytes, struct error *err)
 {
-    const uint32_t key[KEY_BYTES / sizeof(uint32_t)] = {process, from, to};
-    struct pair_totals_entry *entry = hash_map_get(tally, key, KEY_BYTES, sizeof *entry);
+    const uint32_t key[PAIR_TOTALS_KEY_BYTES / sizeof(uint32_t)] = {process, from, to};
+    struct pair_totals_entry *entry =
+        hash_map_get(tally, key, PAIR_TOTALS_KEY_BYTES, sizeof *entry);
 
     if (!entry)
         return out_of_memory(tally, err);
@@ -46,9 +42,9 @@ int pair_totals_append(struct hash_map *tally, uint32_t process, uint32_t from, 
 const struct pair_totals_entry *pair_totals_find(const struct hash_map *tally, uint32_t process,
                                                  uint32_t from, uint32_t to)
 {
-    const uint32_t key[KEY_BYTES / sizeof(uint32_t)] = {process, from, to};
+    const uint32_t key[PAIR_TOTALS_KEY_BYTES / sizeof(uint32_t)] = {process, from, to};
 
-    return hash_map_find(tally, key, KEY_BYTES, sizeof(struct pair_totals_entry));
+    return hash_map_find(tally, key, PAIR_TOTALS_KEY_BYTES, sizeof(struct pair_totals_entry));
 }
 
 int pair_totals_flush(struct hash_map *tally, struct pair_totals_run *run, uint32_t from,
@@ -78,18 +74,4 @@ void pair_totals_sort(struct hash_map *tally)
 {
     if (tally->n)
         qsort(tally->elements, tally->n, sizeof(struct pair_totals_entry), compare_entries);
-}
-
-void pair_totals_visit(struct hash_map *tally, uint32_t n_processes, uint32_t most,
-                       struct checkpoint_io *io)
-{
-    const struct pair_totals_entry *entries;
-
-    checkpoint_io_keyed(io, tally, KEY_BYTES, sizeof *entries);
-    entries = tally->elements;
-    for (size_t i = 0; i < tally->n; i++)
-        checkpoint_io_check(io,
-                            entries[i].process <= n_processes && entries[i].from <= most
-                                && entries[i].to <= most,
-                            "a tally");
 }
