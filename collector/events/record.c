@@ -239,8 +239,7 @@ static uint32_t charge_to_no_group(void)
     return group;
 }
 
-/* Looks for commands also outside of windows, where no event is written: the recorder may not be
- * able to set the wakeup flag. */
+/* Looks for commands also outside of windows, where no event is written (RO-4). */
 static MTRACE_COLD void look_for_commands(void)
 {
     const struct unwind_origin here = RECORD_ORIGIN();

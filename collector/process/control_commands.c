@@ -23,7 +23,7 @@ static _Atomic uint32_t g_n_windows;
 /* CT-3: after concurrent switches the last thread writes the final state. */
 static void emit_of_window(void)
 {
-    struct log_control *control = segment_commands_get();
+    struct log_mailbox *control = segment_commands_get();
     bool is_on;
 
     do {
@@ -39,18 +39,12 @@ static void emit_of_window(void)
 
 void control_commands_begin(bool is_on)
 {
-    struct log_control *control = segment_commands_get();
+    struct log_mailbox *control = segment_commands_get();
 
     atomic_store_explicit(&g_handler, 0, memory_order_relaxed); /* may be a thread of the parent */
     atomic_store_explicit(&g_done, 0, memory_order_relaxed);
     atomic_store_explicit(&g_n_marks, 0, memory_order_relaxed);
     atomic_store_explicit(&control->is_open, is_on, memory_order_relaxed);
-}
-
-void control_commands_receive(void)
-{
-    atomic_store_explicit(&segment_commands_get()->wakeup_address, state_wakeup_address(),
-                          memory_order_release);
 }
 
 void control_commands_switch(bool is_on, enum log_switch reason)
@@ -65,9 +59,9 @@ void control_commands_switch(bool is_on, enum log_switch reason)
     emit_of_window();
 }
 
-static void put_marker(const struct log_control *control)
+static void put_marker(const struct log_mailbox *control)
 {
-    char name[LOG_CONTROL_NAME_BYTES];
+    char name[LOG_MAILBOX_NAME_BYTES];
     uint64_t words[3] = {0, 0, 0};
 
     memcpy(name, control->name, sizeof(name));
@@ -102,7 +96,7 @@ static void do_wanted(uint32_t wanted)
 
 /* CT-4. A marker is written inside the window, if there is one. n_handled only grows, because
  * threads execute one after the other. */
-static void handle(struct log_control *control)
+static void handle(struct log_mailbox *control)
 {
     uint32_t number = atomic_load_explicit(&control->n_given, memory_order_acquire);
     uint32_t wanted = atomic_load_explicit(&control->wanted, memory_order_relaxed);

@@ -70,8 +70,7 @@ static bool begin_unblocked(const struct output_parent *parent, bool is_tracing)
     if (!is_tracing)
         __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_STARTED_OFF, __ATOMIC_RELAXED);
     control_commands_begin(is_tracing);
-    state_record(g_run_id, is_tracing);
-    control_commands_receive();
+    state_record(is_tracing);
     return true;
 }
 

@@ -104,7 +104,7 @@ static void close_fd(struct self_report *self_report)
 static bool is_answering(struct self_report *self_report)
 {
     uint32_t heartbeat =
-        atomic_load_explicit(&log_request_of(self_report->log)->heartbeat, memory_order_relaxed);
+        atomic_load_explicit(&log_mailbox_of(self_report->log)->heartbeat, memory_order_relaxed);
     uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
     if (self_report->beat_ns == 0 || heartbeat != self_report->heartbeat)
@@ -231,7 +231,7 @@ static bool put_marker(uint32_t number, uint64_t *ret_ticks)
 
 static int post(struct self_report *self_report, const char *words)
 {
-    struct log_request *request = log_request_of(self_report->log);
+    struct log_mailbox *request = log_mailbox_of(self_report->log);
     uint32_t number = atomic_fetch_add_explicit(&request->n_markers, 1, memory_order_relaxed) + 1;
     char head[LOG_REQUEST_PREFIX_BYTES];
     struct fmt out = FMT_BUFFER(head);

@@ -131,6 +131,7 @@ struct thread {
     struct log_segment *segment;
     uint64_t base_ticks;    /* times in the segment are relative to this now */
     uint64_t last_ticks;    /* of the last record: LF-6 */
+    uint64_t slow_ticks;    /* later events take the slow path: a new base, or a look (CT-2) */
     uint64_t outer_guard;   /* value outside of a guarded call; allocator_guard.h */
     uintptr_t outer_frame;  /* of that call */
     uint32_t group;         /* that events are charged to from now on: TH-6 */

@@ -126,7 +126,7 @@ void live_log_recycle(struct live_log *log, uint32_t index);
 void live_log_read_header(struct live_log *log);
 
 /* Requests of the program about itself; in the header page. */
-struct log_request *live_log_request(const struct live_log *log);
+struct log_mailbox *live_log_mailbox(const struct live_log *log);
 
 /* State of the recorder for readers of the log; in the header page. */
 struct log_packing *live_log_packing(const struct live_log *log);

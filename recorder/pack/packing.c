@@ -163,7 +163,7 @@ static void learn_frees(struct packing *packing)
 /* A marker of the program may be among the events that are packed now. */
 static bool may_have_marker(const struct packing *packing)
 {
-    return atomic_load_explicit(&live_log_request(packing->live)->phase, memory_order_relaxed)
+    return atomic_load_explicit(&live_log_mailbox(packing->live)->phase, memory_order_relaxed)
            == LOG_REQUEST_TURN;
 }
 

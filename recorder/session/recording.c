@@ -336,7 +336,7 @@ static uint64_t touched_bytes(const struct live_log *log)
 void recording_step_commands(struct recording *recording)
 {
     if (collector_commands_are_any(&recording->commands))
-        collector_commands_step(&recording->commands, &recording->live, recording->pid);
+        collector_commands_step(&recording->commands, &recording->live);
 }
 
 static void take_samples(struct recording *recording, uint64_t now_ns)

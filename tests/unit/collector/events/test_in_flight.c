@@ -83,7 +83,7 @@ static int begin_recording(void **state)
         || !state_start(STATE_UNSTARTED))
         return 1;
     clock_init(true);
-    state_record(1, true);
+    state_record(true);
     return 0;
 }
 

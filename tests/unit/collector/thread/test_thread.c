@@ -48,7 +48,7 @@ static int begin_recording(void **state)
     if (!state_init(&(const struct state_hooks){.begin_in_child = never_begin})
         || !state_start(STATE_UNSTARTED))
         return 1;
-    state_record(1, true);
+    state_record(true);
     return 0;
 }
 
