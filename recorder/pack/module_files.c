@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,11 +32,23 @@ struct module_file {
 struct module_files {
     struct module_file files[MODULE_FILES_MOST];
     size_t n;
+    size_t n_most;
     char *unkept; /* owned */
     uint64_t room_bytes;
     uint64_t due_ns;
     uint64_t payload[LOG_SEGMENT_PAYLOAD_BYTES / 8];
 };
+
+/* Most descriptors are left to children, reports and helper processes. */
+static size_t most_files(void)
+{
+    struct rlimit limit;
+    rlim_t n = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 4 : 0;
+
+    if (n < MODULE_FILES_LEAST / 4)
+        return 0;
+    return n < MODULE_FILES_MOST ? (size_t)n : (size_t)MODULE_FILES_MOST;
+}
 
 struct module_files *module_files_new(uint64_t most_bytes)
 {
@@ -45,6 +58,7 @@ struct module_files *module_files_new(uint64_t most_bytes)
         return NULL;
     memset(files, 0, offsetof(struct module_files, payload));
     files->room_bytes = most_bytes;
+    files->n_most = most_files();
     return files;
 }
 
@@ -84,8 +98,8 @@ static void open_file(struct module_files *files, const char *name, const char *
 {
     struct module_file file = {.fd = -1};
 
-    if (files->n == MODULE_FILES_MOST || stat(name, &file.status) != 0
-        || !S_ISREG(file.status.st_mode) || is_open(files, &file.status))
+    if (files->n >= files->n_most || stat(name, &file.status) != 0 || !S_ISREG(file.status.st_mode)
+        || is_open(files, &file.status))
         return;
     file.fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     file.path = strdup(path);

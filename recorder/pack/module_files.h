@@ -26,7 +26,8 @@
 #include <sys/types.h>
 
 enum {
-    MODULE_FILES_MOST = 512,                     /* descriptors */
+    MODULE_FILES_MOST = 512,                     /* descriptors, and a quarter of RLIMIT_NOFILE */
+    MODULE_FILES_LEAST = 64,                     /* none below this limit of descriptors */
     MODULE_FILES_DEBUG_BYTES = 16 * 1024 * 1024, /* compressed by zstd in the log */
 };
 
