@@ -39,6 +39,7 @@ static const struct wanted g_wanted[] = {
     WANT(memalign),
     WANT(valloc),
     WANT(pvalloc),
+    WANT(reallocarray),
     WANT(cfree),
     WANT(free_sized),
     WANT(free_aligned_sized),
