@@ -65,6 +65,7 @@ static const struct reference g_names[] = {
     REFERENCE(mremap),
     REFERENCE(mprotect),
     REFERENCE(pkey_mprotect),
+    COMMON(madvise),
     COMMON(brk),
     COMMON(sbrk),
     REFERENCE(dlclose),

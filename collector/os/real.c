@@ -58,6 +58,7 @@ static const struct wanted g_wanted[] = {
     WANT(mremap),
     WANT(mprotect),
     WANT(pkey_mprotect),
+    WANT(madvise),
     WANT(brk),
     WANT(sbrk),
     WANT(dlclose),

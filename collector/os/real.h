@@ -64,6 +64,7 @@ struct real {
     void *(*mremap)(void *, size_t, size_t, int, ...);
     int (*mprotect)(void *, size_t, int);
     int (*pkey_mprotect)(void *, size_t, int, int);
+    int (*madvise)(void *, size_t, int);
     int (*brk)(void *);
     void *(*sbrk)(intptr_t);
 
