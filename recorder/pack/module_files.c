@@ -112,6 +112,14 @@ static void open_file(struct module_files *files, const char *name, const char *
     free(file.path);
 }
 
+void module_files_open(struct module_files *files, const char *path)
+{
+    char real[PATH_MAX];
+
+    if (files->room_bytes && path && realpath(path, real))
+        open_file(files, real, real);
+}
+
 /* The link leads to the file even if it is deleted. */
 static void open_executable(struct module_files *files, pid_t pid)
 {

@@ -37,6 +37,9 @@ struct module_files;
 struct module_files *module_files_new(uint64_t most_bytes);
 void module_files_free(struct module_files *files);
 
+/* Opens the executable that will run. Later it may be gone before its definition is read. */
+void module_files_open(struct module_files *files, const char *path);
+
 /* Opens the executable of a process (0: unknown) and the files that n_bytes of definitions name. */
 void module_files_learn(struct module_files *files, pid_t pid, const void *payload, size_t n_bytes);
 

@@ -116,6 +116,7 @@ static int make_files(struct session *session, const char *path, struct error *e
     session->module_files = module_files_new(session->options->keep_symbols_bytes);
     if (!session->process_tree || !session->module_files)
         return error_set(err, ERROR_NOMEM, "not enough memory");
+    module_files_open(session->module_files, session->program.path);
     session->follower.ring.log_path = session->path;
     get_settings(session, &settings);
     session->reports.run_follower = settings.run_follower;

@@ -14,6 +14,7 @@ killed                      program and recorder
 upgraded, ..._without_id    an executable and a library that it starts with, replaced by another build while it runs
 upgraded_attached           the same, attached to
 upgraded_child              a child that replaces them and ends before its parent
+upgraded_self               an executable that removes itself and ends immediately
 upgraded_limit              --keep-symbols=0, and a limit below one file
 """
 
@@ -278,6 +279,8 @@ int main(int argc, char **argv)
     }
     in_program();
     library_leak();
+    if (!strcmp(argv[1], "self"))
+        return unlink(argv[0]);
     for (int i = 2; i + 1 < argc; i += 2) {
         for (int n = 0; !has_open(recorder, argv[i]); n++, usleep(1000))
             if (n == 20000)
@@ -334,6 +337,12 @@ def check_upgraded_child(tools, place):
     wants(upgraded_names(tools, log), NAMED, "call sites and their lines")
 
 
+def check_upgraded_self(tools, place):
+    program, _ = upgraded(place)
+    names = upgraded_names(tools, record_upgraded(tools, place, [program, "self"]))
+    wants(NAMED[1] in names, True, f"call sites and their lines: {names}")
+
+
 def check_upgraded_limit(tools, place):
     program, pairs = upgraded(place)
     # Without the option nothing is held, so the program must not wait.
@@ -378,5 +387,6 @@ harness.main_of_parts({
     "upgraded_without_id": lambda tools, place: check_upgraded(tools, place, "-Wl,--build-id=none"),
     "upgraded_attached": check_upgraded_attached,
     "upgraded_child": check_upgraded_child,
+    "upgraded_self": check_upgraded_self,
     "upgraded_limit": check_upgraded_limit,
 }, __doc__)
