@@ -316,6 +316,29 @@ MTRACE_EXPORT int pkey_mprotect(void *start, size_t length, int protection, int 
     return result;
 }
 
+/* Guards make pages unreadable without a change of their protection (Linux 6.13). */
+COMMON_NAME(madvise) int mtrace_wrap_madvise(void *start, size_t length, int advice)
+{
+    enum {
+        GUARD_INSTALL = 102,
+        GUARD_REMOVE = 103
+    };
+
+    int result;
+
+    if (!lifecycle_is_ready() || !g_real.madvise) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (advice != GUARD_INSTALL && advice != GUARD_REMOVE)
+        return g_real.madvise(start, length, advice);
+    if (advice == GUARD_INSTALL)
+        hole_begins(start, length);
+    result = g_real.madvise(start, length, advice);
+    stack_changed(start, length, false);
+    return result;
+}
+
 static void record_break(uintptr_t now, uintptr_t before, const struct unwind_origin *origin)
 {
     uint64_t words[3] = {0, 0, before};

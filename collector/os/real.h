@@ -42,6 +42,7 @@ struct real {
     void *(*memalign)(size_t, size_t);
     void *(*valloc)(size_t);
     void *(*pvalloc)(size_t);
+    void *(*reallocarray)(void *, size_t, size_t);
     void (*cfree)(void *);
     void (*free_sized)(void *, size_t);
     void (*free_aligned_sized)(void *, size_t, size_t);
@@ -63,6 +64,7 @@ struct real {
     void *(*mremap)(void *, size_t, size_t, int, ...);
     int (*mprotect)(void *, size_t, int);
     int (*pkey_mprotect)(void *, size_t, int, int);
+    int (*madvise)(void *, size_t, int);
     int (*brk)(void *);
     void *(*sbrk)(intptr_t);
 
