@@ -11,8 +11,8 @@
  *   RO-2 The slow path commits all that it writes before it reserves the space for the event.
  *   RO-3 When sampling, a segment fills slowly. It is sealed when a block is drawn LATE_TICKS after
  *        the segment began, so that the recorder gets all samples except those of the last seconds.
- *   RO-4 A thread with events looks for commands of the recorder every LOOK_TICKS. Its time decides,
- *        which each event compares anyway.
+ *   RO-4 A thread with events looks for commands of the recorder every LOOK_TICKS: each event
+ *        compares its time anyway.
  *   SD-1 A record of the shared fallback segment is complete before its `valid` is stored.
  *   SD-2 The writer that completes the last record seals that segment, so never while a record is
  *        being written.

@@ -113,7 +113,7 @@ static int append_who_pins(const struct finding_run *run, const struct heap *hea
 }
 
 /* kept: the finding about free memory that stays resident; NULL: none. At the end of a program that
- * did not exit it is the same memory. Blocks that pin it are the better news if most is in holes. */
+ * did not exit it is the same memory. If most is in holes, the blocks that pin it explain more. */
 static int find_fragmentation(const struct finding_run *run, const struct heap *heap,
                               struct finding *kept, struct error *err)
 {

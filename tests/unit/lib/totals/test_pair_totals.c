@@ -32,7 +32,7 @@ static void count(struct both *both, uint32_t from, uint32_t to, uint64_t bytes)
     both->expected[from][to] += bytes;
 }
 
-/* Filters add blocks directly or by runs, the importer by runs: all sums are those of the blocks. */
+/* Filters add blocks directly or by runs, the importer by runs: all sums equal those of blocks. */
 static void runs_equal_direct_sums(void **state)
 {
     struct both both = {.by_runs = {.n = 0}};
