@@ -94,7 +94,7 @@ def find_fragmentation(guide):
     guide.take("fragmentation-overview")
     text = guide.go("were free", "fragmentation")
     expect(f"who pins pages: {text}", "PyByteArray_Resize" in text)
-    guide.visit("pinning")
+    guide.visit("pinning?alive_at=end")
     guide.page.wait_for_text("PyByteArray_Resize", "main tbody")
     stack = guide.unfold()
     expect(f"who makes the blocks: {stack}", "PyByteArray_Resize" in stack)
