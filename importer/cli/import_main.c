@@ -7,6 +7,7 @@
 #include "lib/base/dynamic_array.h"
 #include "lib/base/file_io.h"
 #include "lib/base/option_value.h"
+#include "lib/base/shell_quote.h"
 #include "lib/base/units.h"
 #include "lib/base/utf8.h"
 #include "lib/process/output_file.h"
@@ -297,22 +298,6 @@ static void warn(const struct import_result *result)
             "nothing while it was recorded, or has a built-in allocator; see docs/troubleshooting.md\n");
 }
 
-/* A file name for a shell and a terminal: in single quotes if a shell would interpret it. */
-static void put_name(const char *name)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./+,:@%=";
-    bool is_plain = name[strspn(name, plain)] == '\0';
-
-    fputs(is_plain ? "" : "'", stderr);
-    for (const char *at = name; *at; at++)
-        if (*at == '\'')
-            fputs("'\\''", stderr);
-        else
-            fputc(*at, stderr);
-    fputs(is_plain ? "" : "'", stderr);
-}
-
 static void report_done(const struct import_options *options, const struct import_result *result)
 {
     char size[UNITS_TEXT_BYTES];
@@ -320,18 +305,18 @@ static void report_done(const struct import_options *options, const struct impor
     char events[UNITS_TEXT_BYTES];
     char seconds[UNITS_TEXT_BYTES];
     char target[PATH_MAX];
+    char quoted[4 * PATH_MAX] = "";
 
     warn(result);
     (void)snprintf(target, sizeof(target), "%s", options->target);
     utf8_clean(target);
-    fprintf(stderr, "%s: %s, %s from %s, %u process%s, in %s; mtrace-query ", target,
+    shell_quote(target, quoted, sizeof(quoted));
+    fprintf(stderr, "%s: %s, %s from %s, %u process%s, in %s; mtrace-query %s\n", target,
             units_format_bytes((int64_t)result->database_bytes, size),
             units_format_counted((int64_t)result->n_allocations, "allocation", allocations),
             units_format_counted((int64_t)result->n_events, "event", events), result->n_processes,
             result->n_processes == 1 ? "" : "es",
-            units_format_duration((int64_t)(result->seconds * 1e9), seconds));
-    put_name(target);
-    fputc('\n', stderr);
+            units_format_duration((int64_t)(result->seconds * 1e9), seconds), quoted);
 }
 
 /* ---- running ---- */
