@@ -113,7 +113,8 @@ static int append_who_pins(const struct finding_run *run, const struct heap *hea
 }
 
 /* kept: the finding about free memory that stays resident; NULL: none. At the end of a program that
- * did not exit it is the same memory. If most is in holes, the blocks that pin it explain more. */
+ * did not exit it is the same memory: then there is one finding about it. If most is in holes, the
+ * blocks that pin it explain more. */
 static int find_fragmentation(const struct finding_run *run, const struct heap *heap,
                               struct finding *kept, struct error *err)
 {
@@ -124,13 +125,12 @@ static int find_fragmentation(const struct finding_run *run, const struct heap *
     char page[32];
     char text[3][UNITS_TEXT_BYTES];
     struct finding *finding;
-    int rc;
 
     if (is_same && (!heap->is_of_glibc || heap->free_pages > heap->holes))
         return append_who_pins(run, heap, kept, err);
-    finding =
-        finding_add(run, unused > 4 * FINDING_MIB && !is_over ? FINDING_WARNING : FINDING_INFO,
-                    finding_share_of_peak(run, unused), unused, -1);
+    finding = is_same ? kept : finding_add(run, FINDING_INFO, 0, 0, 0);
+    finding_begin(finding, unused > 4 * FINDING_MIB && !is_over ? FINDING_WARNING : FINDING_INFO,
+                  finding_share_of_peak(run, unused), unused, -1);
     finding_append(
         finding, "Fragmentation: at the %s %s of the heap's %s were free between live blocks.",
         heap->at, units_format_bytes(unused, text[0]), units_format_bytes(heap->extent, text[1]));
@@ -143,12 +143,7 @@ static int find_fragmentation(const struct finding_run *run, const struct heap *
     (void)snprintf(page, sizeof(page), "pinning?alive_at=%s", heap->at);
     finding_lead(run, finding, "pinning", page, 0);
     finding_show_sql(run, finding, "pinning", " AND at = '%s'", heap->at);
-    rc = append_who_pins(run, heap, finding, err);
-    if (is_same) {
-        *kept = *finding;
-        run->findings->n--;
-    }
-    return rc;
+    return append_who_pins(run, heap, finding, err);
 }
 
 static void find_untrimmed(const struct finding_run *run, const struct heap *heap)
