@@ -145,10 +145,10 @@ static inline struct log_mailbox *segment_commands_get(void)
 
 static inline bool segment_commands_are_due(void)
 {
-    const struct log_mailbox *control = segment_commands_get();
+    const struct log_mailbox *mailbox = segment_commands_get();
 
-    return atomic_load_explicit(&control->n_given, memory_order_acquire)
-           != atomic_load_explicit(&control->n_handled, memory_order_relaxed);
+    return atomic_load_explicit(&mailbox->n_given, memory_order_acquire)
+           != atomic_load_explicit(&mailbox->n_handled, memory_order_relaxed);
 }
 
 #endif

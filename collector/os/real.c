@@ -396,8 +396,7 @@ void *real_find_in_vdso(const char *name)
 }
 
 /* ---- before ld.so has relocated this object ---------------------------------------------------
- * Nothing here may use the global offset table: only hidden symbols, reached relative to the pc.
- */
+ * Nothing here may use the global offset table: only hidden symbols, reached relative to the pc. */
 enum {
     BOOTSTRAP_HEADER_BYTES = 16
 };

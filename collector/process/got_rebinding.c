@@ -157,8 +157,6 @@ static bool has_other_definition(const char *name, uintptr_t behind)
     return false;
 }
 
-/* RF-2: an unresolved slot that ld.so has relocated leads into the module itself, to code that
- * calls ld.so. */
 static bool is_inside(const struct visit *visit, const elf_lookup_relocation *relocation,
                       uintptr_t value)
 {
@@ -166,6 +164,8 @@ static bool is_inside(const struct visit *visit, const elf_lookup_relocation *re
            && value < visit->bounds.end;
 }
 
+/* RF-2: an unresolved slot that ld.so has relocated leads into the module itself, to code that
+ * calls ld.so. */
 static bool is_unresolved(const struct visit *visit, const elf_lookup_relocation *relocation,
                           const ElfW(Sym) * symbol, uintptr_t value)
 {

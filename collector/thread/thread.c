@@ -306,8 +306,7 @@ uint32_t thread_n_stranded(void)
     return atomic_exchange_explicit(&g_n_stranded, 0, memory_order_relaxed);
 }
 
-/* ---- segments ----------------------------------------------------------------------------------
- */
+/* ---- segments -------------------------------------------------------------------------------- */
 
 /* Passes the segment on to another thread, or seals it. Uncommitted bytes are lost. */
 static void put_segment(struct thread *thread)

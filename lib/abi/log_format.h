@@ -484,8 +484,8 @@ enum {
     LOG_EVENT_MAX_WORDS = 512
 };
 
-/* Low 5 bits of the call flags: which function the program called. Also kinds.kind of the database.
- */
+/* Low 5 bits of the call flags: which function the program called. Also kinds.kind of the
+ * database. */
 enum log_call {
     LOG_CALL_MALLOC = 0,
     LOG_CALL_CALLOC = 1,

@@ -125,7 +125,7 @@ void live_log_recycle(struct live_log *log, uint32_t index);
  * cut; the log's identity, as it was when the collector began. */
 void live_log_read_header(struct live_log *log);
 
-/* Requests of the program about itself; in the header page. */
+/* Commands to the program, and the state of its requests; in the header page. */
 struct log_mailbox *live_log_mailbox(const struct live_log *log);
 
 /* State of the recorder for readers of the log; in the header page. */

@@ -19,15 +19,15 @@ bool collector_commands_ask(struct collector_commands *commands, const struct co
 
 void collector_commands_resume(struct collector_commands *commands, const struct live_log *live)
 {
-    struct log_mailbox *control = log_mailbox_of(live->file);
+    struct log_mailbox *mailbox = log_mailbox_of(live->file);
 
     *commands = (struct collector_commands){
-        .n_given = atomic_load_explicit(&control->n_given, memory_order_relaxed)};
+        .n_given = atomic_load_explicit(&mailbox->n_given, memory_order_relaxed)};
     commands->n_wanted = commands->n_wanted_given =
-        atomic_load_explicit(&control->wanted, memory_order_relaxed)
+        atomic_load_explicit(&mailbox->wanted, memory_order_relaxed)
         >> (LOG_WANTED_COMMAND_BITS + LOG_WANTED_REASON_BITS);
     commands->n_marks = commands->n_marks_given =
-        atomic_load_explicit(&control->n_marks, memory_order_relaxed);
+        atomic_load_explicit(&mailbox->n_marks, memory_order_relaxed);
     commands->marked_at = commands->n_given;
 }
 
@@ -41,25 +41,25 @@ static uint32_t n_handled(const struct live_log *live)
     return atomic_load_explicit(&log_mailbox_of(live->file)->n_handled, memory_order_acquire);
 }
 
-static void give_wanted(struct collector_commands *commands, struct log_mailbox *control)
+static void give_wanted(struct collector_commands *commands, struct log_mailbox *mailbox)
 {
     const struct command *command = &commands->wanted;
     uint32_t number = commands->n_wanted_given = commands->n_wanted;
 
-    atomic_store_explicit(&control->wanted,
+    atomic_store_explicit(&mailbox->wanted,
                           (uint32_t)command->command
                               | (uint32_t)command->reason << LOG_WANTED_COMMAND_BITS
                               | number << (LOG_WANTED_COMMAND_BITS + LOG_WANTED_REASON_BITS),
                           memory_order_relaxed);
 }
 
-static void give_mark(struct collector_commands *commands, struct log_mailbox *control)
+static void give_mark(struct collector_commands *commands, struct log_mailbox *mailbox)
 {
     const struct command *command =
         &commands->marks[commands->n_marks_given++ % COLLECTOR_COMMANDS_MOST_WAITING];
 
-    memcpy(control->name, command->name, sizeof(control->name));
-    atomic_store_explicit(&control->n_marks, commands->n_marks_given, memory_order_release);
+    memcpy(mailbox->name, command->name, sizeof(mailbox->name));
+    atomic_store_explicit(&mailbox->n_marks, commands->n_marks_given, memory_order_release);
     commands->marked_at = commands->n_given + 1;
 }
 
@@ -71,17 +71,17 @@ static bool may_mark(const struct collector_commands *commands, const struct liv
 
 static void give(struct collector_commands *commands, const struct live_log *live)
 {
-    struct log_mailbox *control = log_mailbox_of(live->file);
+    struct log_mailbox *mailbox = log_mailbox_of(live->file);
     bool is_wanted = commands->n_wanted != commands->n_wanted_given;
     bool is_mark = commands->n_marks != commands->n_marks_given && may_mark(commands, live);
 
     if (!is_wanted && !is_mark)
         return;
     if (is_wanted)
-        give_wanted(commands, control);
+        give_wanted(commands, mailbox);
     if (is_mark)
-        give_mark(commands, control);
-    atomic_store_explicit(&control->n_given, ++commands->n_given, memory_order_release);
+        give_mark(commands, mailbox);
+    atomic_store_explicit(&mailbox->n_given, ++commands->n_given, memory_order_release);
 }
 
 void collector_commands_step(struct collector_commands *commands, const struct live_log *live)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of a file become an ELF file whose other sections have no bytes; a hostile log makes none.
- */
+/* Parts of a file become an ELF file whose other sections have no bytes; a hostile log makes
+ * none. */
 #include "symbolizer/kept_file.h"
 #include "tests/lib/unit.h"
 

@@ -103,8 +103,8 @@ TEST(a_constant_is_no_push)
     expect_frame(&frame, 16, 0x4070);
 }
 
-/* A constant of the function before looks like what a variadic function begins with: sub sp, #16.
- */
+/* A constant of the function before looks like what a variadic function begins with: sub sp,
+ * #16. */
 TEST(a_constant_makes_no_room)
 {
     const uint16_t code[] = {0x4b01, 0x4770, NOP, NOP, 0xb084, 2, PUSH_R4_LR, NOP, BL, BL_END};

@@ -55,8 +55,7 @@ static int begin_recording(void **state)
     return recording_fixture_begin(&g_log, N_SEGMENTS, &config) ? 0 : 1;
 }
 
-/* ---- the program -------------------------------------------------------------------------------
- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static __attribute__((noinline)) void *take(size_t size)
 {
@@ -113,8 +112,7 @@ static void *run_worker(void *argument)
     return NULL;
 }
 
-/* ---- the reader --------------------------------------------------------------------------------
- */
+/* ---- the reader ------------------------------------------------------------------------------ */
 
 static struct log_segment *segment_number(uint32_t index)
 {
@@ -188,8 +186,7 @@ static void read_rest(struct pair_totals *tally)
             read_segment(segment_number(i), tally);
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static uint64_t n_dropped(void)
 {
@@ -228,8 +225,7 @@ TEST(each_event_is_there_once)
     }
 }
 
-/* ---- realloc -----------------------------------------------------------------------------------
- */
+/* ---- realloc --------------------------------------------------------------------------------- */
 
 /* Of blocks that nobody looks into. */
 static void *const g_old = (void *)0x10000;
@@ -284,8 +280,8 @@ TEST(a_realloc_ends_the_old_block_when_it_begins)
     assert_int_equal(call.began, call.ended);
 }
 
-/* LF-8: where it is the first event of a segment, readers know when it began before they read it.
- */
+/* LF-8: where it is the first event of a segment, readers know when it began before they read
+ * it. */
 TEST(a_long_realloc_is_not_before_its_segment)
 {
     struct record_resize resize;

@@ -61,8 +61,7 @@ static bool remove_outside(int handle)
     return event_callbacks_remove(handle, true, &origin) == 0;
 }
 
-/* ---- jumps -------------------------------------------------------------------------------------
- */
+/* ---- jumps ----------------------------------------------------------------------------------- */
 
 static _Atomic bool g_has_ended;
 
@@ -268,8 +267,7 @@ TEST(who_waits_inside_is_waited_for)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/* ---- removal in a callback ---------------------------------------------------------------------
- */
+/* ---- removal in a callback ------------------------------------------------------------------- */
 
 static pthread_barrier_t g_both_inside;
 static int g_handles[2];
@@ -345,8 +343,7 @@ TEST(a_callback_keeps_its_place_until_it_returns)
         (void)remove_outside(i);
 }
 
-/* ---- forks and crowds --------------------------------------------------------------------------
- */
+/* ---- forks and crowds ------------------------------------------------------------------------ */
 
 static pthread_barrier_t g_inside;
 static _Atomic bool g_may_return;
@@ -422,8 +419,7 @@ TEST(none_is_called_after_its_removal)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
-/* ---- moves -------------------------------------------------------------------------------------
- */
+/* ---- moves ----------------------------------------------------------------------------------- */
 
 enum {
     N_GROUPS = 8,

@@ -43,8 +43,7 @@ static void walk_one(struct mtrace_walk *walk, const void *object, size_t size_b
     object_walk_object(walk, &(struct mtrace_root){"root", object, size_bytes, visitor});
 }
 
-/* ---- a list ------------------------------------------------------------------------------------
- */
+/* ---- a list ---------------------------------------------------------------------------------- */
 
 struct node {
     struct node *next;
@@ -109,8 +108,7 @@ TEST(a_long_list_is_walked_whole)
     free_list(first);
 }
 
-/* ---- many names --------------------------------------------------------------------------------
- */
+/* ---- many names ------------------------------------------------------------------------------ */
 
 static void visit_names(struct mtrace_visitor *visitor, const void *object)
 {
@@ -181,8 +179,7 @@ TEST(any_mapping_may_fail)
     close(fd);
 }
 
-/* ---- depth -------------------------------------------------------------------------------------
- */
+/* ---- depth ----------------------------------------------------------------------------------- */
 
 static unsigned g_depth;
 
@@ -220,8 +217,7 @@ TEST(a_path_has_an_end)
     free(object);
 }
 
-/* ---- what a visitor says that cannot be --------------------------------------------------------
- */
+/* ---- what a visitor says that cannot be ------------------------------------------------------ */
 
 static const struct mtrace_member *g_member;
 

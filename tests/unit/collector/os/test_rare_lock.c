@@ -108,8 +108,7 @@ TEST(who_has_it_is_not_kept_waiting_for_himself)
     rare_lock_give_up(&g_lock, &again);
 }
 
-/* ---- what it guards ----------------------------------------------------------------------------
- */
+/* ---- what it guards -------------------------------------------------------------------------- */
 
 static char g_objects[N_THREADS][3];
 

@@ -34,8 +34,7 @@ enum {
 
 static struct log_fixture g_log;
 
-/* ---- what control_commands.c calls, and what happens in the midst of it
- * ------------------------------------ */
+/* ---- what control_commands.c calls, and what happens in the midst of it ---------------------- */
 
 static void (*g_in_the_midst)(void); /* once, while a window is being begun or ended */
 static _Atomic uint32_t g_n_switches, g_n_marked, g_n_unwritten;
@@ -89,8 +88,7 @@ void __wrap_end_recording(void)
     g_n_left++;
 }
 
-/* ---- the recorder -------------------------------------------------------------------------------
- */
+/* ---- the recorder ---------------------------------------------------------------------------- */
 
 static uint32_t g_n_wanted;
 
@@ -146,8 +144,7 @@ static int finish(void **state)
     return 0;
 }
 
-/* ---- another thread obeys
- * ------------------------------------------------------------------------ */
+/* ---- another thread obeys -------------------------------------------------------------------- */
 
 static _Atomic int g_stage;
 
@@ -262,8 +259,7 @@ static void of_what_two_threads_look_for_each_is_done_once(void **state)
     assert_int_equal(n_handled(), N_COMMANDS);
 }
 
-/* ---- who does not come back
- * ---------------------------------------------------------------------- */
+/* ---- who does not come back ------------------------------------------------------------------ */
 
 static void a_child_of_a_fork_in_the_midst_obeys(void **state)
 {

@@ -154,8 +154,8 @@ TEST(what_is_no_address_is_not_known)
     assert_false(live_block_index_move(block_at(beyond), 5, &known));
 }
 
-/* As where a process is attached to once more; what was held meanwhile is let go by who holds it.
- */
+/* As where a process is attached to once more; what was held meanwhile is let go by who holds
+ * it. */
 TEST(what_is_forgotten_is_another_block_when_it_is_put_again)
 {
     uint64_t n_forgotten = 0;

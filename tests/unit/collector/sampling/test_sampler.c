@@ -44,8 +44,8 @@ TEST(intervals_are_exponential)
     assert_true(fabs(sum / N_DRAWS - MEAN) < 3. * MEAN / 1000);
 }
 
-/* The ends: the shortest interval is one byte, the longest that 64 bits can draw 44 times the mean.
- */
+/* The ends: the shortest interval is one byte, the longest that 64 bits can draw 44 times the
+ * mean. */
 TEST(intervals_are_at_least_a_byte)
 {
     uint64_t generator = 7;

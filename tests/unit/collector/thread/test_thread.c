@@ -206,8 +206,8 @@ static void on_signal(int number)
     g_entered = enter_at(&frame[8]);
 }
 
-/* An alternate stack that is a piece of the thread's own lies above what the handler interrupted.
- */
+/* An alternate stack that is a piece of the thread's own lies above what the handler
+ * interrupted. */
 TEST_WITH(a_handler_on_a_piece_of_the_own_stack_is_refused, begin_thread, NULL)
 {
     stack_t stack = {.ss_sp = &g_stack[PIECE], .ss_size = (N_WORDS - PIECE) * sizeof(uintptr_t)};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Our reading of CFI against libdw's, at every address that begins a row of the loaded libraries.
- */
+/* Our reading of CFI against libdw's, at every address that begins a row of the loaded
+ * libraries. */
 #include "collector/unwind/cfi.h"
 #include "tests/lib/unit.h"
 

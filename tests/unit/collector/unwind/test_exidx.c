@@ -94,8 +94,8 @@ TEST(a_large_frame)
     assert_int_equal(row.cfa.offset, 0x204 + (0x201 << 2));
 }
 
-/* vsp += 0x204 + (0xfffffff << 2), three times: more than 31 bits have, which no stack has either
- */
+/* vsp += 0x204 + (0xfffffff << 2), three times: more than 31 bits have, which no stack has
+ * either */
 TEST(nothing_overflows)
 {
     struct cfi_row row;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A file appears whole or not at all, on file systems that know every way to do it and on others.
- */
+/* A file appears whole or not at all, on file systems that know every way to do it and on
+ * others. */
 #include "lib/base/error.h"
 #include "lib/process/output_file.h"
 #include "tests/lib/unit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The library as a server uses it: many questions, several databases and threads, nothing printed.
- */
+/* The library as a server uses it: many questions, several databases and threads, nothing
+ * printed. */
 #include "lib/base/error.h"
 #include "lib/sqlite/embedded_sql.h"
 #include "queries/api/queries.h"

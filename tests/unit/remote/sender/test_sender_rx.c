@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A receiver that never ends to say that he is there does not keep the sender from the rest (SN-3).
- */
+/* A receiver that never ends to say that he is there does not keep the sender from the rest
+ * (SN-3). */
 #include "remote/sender/sender_rx.h"
 #include "remote/sender/sender_state.h"
 #include "remote/sender/sender_tx.h"
