@@ -189,7 +189,7 @@ static bool has_library_function(const struct reference *reference)
     void *behind = reference->is_common ? real_behind(reference->offset) : NULL;
     const void *first;
 
-    if (!behind || behind == real_find_in_libc(reference->name))
+    if (!behind || real_is_libcs(reference->offset))
         return false;
     first = real_find_first(reference->name);
     return (first == behind || first == reference->ours) /* else the executable's */
