@@ -52,11 +52,10 @@ static size_t most_files(void)
 
 struct module_files *module_files_new(uint64_t most_bytes)
 {
-    struct module_files *files = malloc(sizeof(*files));
+    struct module_files *files = calloc(1, sizeof(*files)); /* large: the kernel has zeros */
 
     if (!files)
         return NULL;
-    memset(files, 0, offsetof(struct module_files, payload));
     files->room_bytes = most_bytes;
     files->n_most = most_files();
     return files;
