@@ -337,8 +337,9 @@ def nobody(tools, place):
     gone = subprocess.Popen(["true"])
     gone.wait()
     for pid, what in ((gone.pid, "there is no process"), (os.getpid(), f"'mtrace-record --attach {os.getpid()}' records it")):
-        if what not in refused(tools, pid, "stop"):
-            raise Failure(f"{pid}: not '{what}'")
+        said = refused(tools, pid, "stop")
+        if what not in said:
+            raise Failure(f"{pid}: not '{what}': {said}")
     for words in ((), ("begin",), ("start", "x"), ("snapshot", "x", "y"), ("snapshot", "x" * 64), ("snapshot", "")):
         refused(tools, server.pid, *words, status=2)
     for pid in ("0", "x", "-1", "1x"):
