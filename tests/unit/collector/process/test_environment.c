@@ -107,8 +107,7 @@ TEST(only_the_recorders_own_option_of_a_sanitizer_goes)
     g_state_config.adds_asan_option = false;
 }
 
-/* ---- what is executed is told of us
- * ---------------------------------------------------------------- */
+/* ---- what is executed is told of us ---------------------------------------------------------- */
 
 static _Atomic unsigned g_n_come;
 
