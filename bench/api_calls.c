@@ -6,7 +6,7 @@
  * meanwhile changes both.
  *
  * Then the program without scopes once more: with the table of live blocks, which the first
- * question begins and nothing ends (`known`), and with a tracker that adds up sizes (`told`).
+ * request begins and nothing ends (`known`), and with a tracker that adds up sizes (`told`).
  *
  * api_calls N WHAT: that one alone, `plain` or `scoped` or `pair`, for a counter of instructions.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * asks BLOCKS ASKS SECONDS [QUESTION [ADDITIONS]]: makes BLOCKS blocks from 10,000 stacks that
+ * asks BLOCKS ASKS SECONDS [REQUEST [ADDITIONS]]: makes BLOCKS blocks from 10,000 stacks that
  * stay, with as many that do not, works for SECONDS of its own processor time at what a program
  * does between allocations (ADDITIONS for each pair of malloc and free), and asks for a report ASKS
  * times meanwhile. Prints for each how many milliseconds of CLOCK_MONOTONIC the thread that asked
@@ -84,11 +84,11 @@ static void work(double for_seconds, unsigned n_additions)
         }
 }
 
-static void ask(const char *question)
+static void ask(const char *request)
 {
     int nowhere = open("/dev/null", O_WRONLY);
     double began = seconds(CLOCK_MONOTONIC);
-    int code = mtrace_report(question, nowhere);
+    int code = mtrace_report(request, nowhere);
 
     printf("%d %.3f\n", code, (seconds(CLOCK_MONOTONIC) - began) * 1000);
     close(nowhere);

@@ -163,9 +163,9 @@ static int tracker_remove(int handle, bool waits)
     return code;
 }
 
-static int report(const char *question, int fd)
+static int report(const char *request, int fd)
 {
-    return lifecycle_is_ready() ? self_report_ask(question, fd) : ENOTCONN;
+    return lifecycle_is_ready() ? self_report_ask(request, fd) : ENOTCONN;
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */

@@ -58,7 +58,7 @@ void headline_print_file(const struct query *query)
 {
     char path[PATH_MAX];
 
-    if (query->options->is_sealed) /* the client does not know the file */
+    if (query->options->is_untrusted) /* the client does not know the file */
         return;
     (void)snprintf(path, sizeof(path), "%s", query->options->database_path);
     utf8_clean(path);

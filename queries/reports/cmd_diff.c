@@ -507,7 +507,7 @@ static int prepare_runs(const struct query *query, struct query_options *sides,
 {
     int rc = stack_measure_of(query, ret_measure, err);
 
-    if (rc == 0 && query->options->is_sealed)
+    if (rc == 0 && query->options->is_untrusted)
         return error_set(
             err, ERROR_USAGE,
             "diff: this kind of query cannot name files; it can name two times: at=A at=B");

@@ -456,7 +456,7 @@ int cmd_report_run(struct query *query, struct error *err)
     int64_t n = 0;
     int rc;
 
-    if (!(is_page(query->output_name) || query->options->is_sealed)
+    if (!(is_page(query->output_name) || query->options->is_untrusted)
         || query->style.format != RENDER_TABLE)
         return error_set(
             err, ERROR_USAGE,

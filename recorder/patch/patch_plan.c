@@ -509,7 +509,7 @@ void patch_plan_make(const char *path, bool any, struct patch_plan *ret_plan)
     struct wanted wanted = {ret_plan, any};
 
     *ret_plan = (struct patch_plan){0};
-    (void)elf_file_ask(path, read_wanted, &wanted);
+    (void)elf_file_read(path, read_wanted, &wanted);
 }
 
 void patch_plan_done(struct patch_plan *plan)

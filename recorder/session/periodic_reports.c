@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *const g_questions[] = {"summary", "threads --wide", "groups --wide",
-                                          "by-group --wide", NULL};
+static const char *const g_requests[] = {"summary", "threads --wide", "groups --wide",
+                                         "by-group --wide", NULL};
 
 /* Owned by the caller; NULL without memory. */
 static char *name_of(const char *log_path, unsigned n, const char *suffix)
@@ -63,7 +63,7 @@ static void begin(struct periodic_reports *reports, uint64_t at_ns, struct recor
                                      .log_path = log_path,
                                      .until_ns = at_ns,
                                      .is_of_process_tree = true,
-                                     .questions = g_questions};
+                                     .requests = g_requests};
     char why[PERIODIC_REPORTS_WHY_BYTES];
     int code = 0;
 

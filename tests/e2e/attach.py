@@ -407,11 +407,11 @@ def detach(pid, recorder=None):
     return done.stdout
 
 
-def ask(log, question):
+def ask(log, query):
     database = log.with_suffix(".db")
     subprocess.run([TOOLS.importer, "-f", str(log), str(database)], check=True, capture_output=True)
     with sqlite3.connect(database) as connection:
-        return connection.execute(question).fetchall()
+        return connection.execute(query).fetchall()
 
 
 def library_range(pid):

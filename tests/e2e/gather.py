@@ -544,21 +544,21 @@ def discover(place, _rounds):
         overheard.settimeout(PATIENCE)
         asking = threading.Thread(target=look_around, args=(overheard.getsockname()[1], key))
         asking.start()
-        question = overheard.recv(4096)
+        request = overheard.recv(4096)
         asking.join()
         answers = []
-        for data in (b"x", question, question, question[:-1] + bytes([question[-1] ^ 1]), question + b"x", b""):
+        for data in (b"x", request, request, request[:-1] + bytes([request[-1] ^ 1]), request + b"x", b""):
             overheard.sendto(data, ("127.0.0.1", receiver.port))
             overheard.settimeout(1)
             try:
                 while True:
                     answer = overheard.recv(4096)
-                    if answer[:8] == question[:8] and answer != question and answer[12] == 2:
+                    if answer[:8] == request[:8] and answer != request and answer[12] == 2:
                         answers.append(answer)
             except socket.timeout:
                 pass
-        if len(answers) != 1 or len(answers[0]) != len(question):
-            raise Failure(f"{len(answers)} answers to one question and five that are none")
+        if len(answers) != 1 or len(answers[0]) != len(request):
+            raise Failure(f"{len(answers)} answers to one request and five that are none")
         nobody = look_around(receiver.port, other)
         if nobody.returncode != 1 or nobody.stdout or "no 'mtrace-gather --announce' with our key answers" not in nobody.stderr:
             raise Failure(f"with another key: {nobody}")

@@ -147,13 +147,13 @@ def main():
         check("a group", rows, "allocated_bytes", kept + early + late)
         check("a group", rows, "leaked_bytes", kept + late)
         check("a group", rows, "peak_bytes", kept + late)
-        for question in ("by-function", "by-module"):
-            rows = ask(tools, question, one, "--size-min", "0")
+        for query in ("by-function", "by-module"):
+            rows = ask(tools, query, one, "--size-min", "0")
             for part in ("self", "inclusive"):
-                check(question, rows, f"{part}_allocated_bytes", kept + early + late)
-                check(question, rows, f"{part}_allocated_blocks", N_BLOCKS)
-                check(question, rows, f"{part}_leaked_bytes", kept + late)
-                check(question, rows, f"{part}_peak_bytes", kept + late)
+                check(query, rows, f"{part}_allocated_bytes", kept + early + late)
+                check(query, rows, f"{part}_allocated_blocks", N_BLOCKS)
+                check(query, rows, f"{part}_leaked_bytes", kept + late)
+                check(query, rows, f"{part}_peak_bytes", kept + late)
         check("growth between two snapshots", take_snapshots(one), "grown_bytes", live_at(SNAPSHOTS[1]) - live_at(SNAPSHOTS[0]))
         rows = ask(tools, "growth", other, "--from", f"{SNAPSHOTS[0]}ns", "--size-min", "0")
         check("growth of a range", rows, "grown_bytes", kept + late - live_at(SNAPSHOTS[0]))

@@ -4,14 +4,14 @@
 
 server   a multithreaded server asks in the midst of its work and at its end, about threads, stacks, groups, tags and flows
 samples  so are those about samples, blocks and slack included, also where they are made of rows
-more     answers that need more than totals, that a rule finds fault with, or that say what is wrong with the question
-sealed   questions that would have files opened, or the environment read, that belong to the recorder and not to the program
-bad      questions that cannot be answered: senseless ones, without a recorder, in a fork child, from many threads, of a recorder that is gone
+more     answers that need more than totals, that a rule finds fault with, or that say what is wrong with the query
+sealed   queries that would have files opened, or the environment read, that belong to the recorder and not to the program
+bad      queries that cannot be answered: senseless ones, without a recorder, in a fork child, from many threads, of a recorder that is gone
 scarce   who records has few descriptors: the program is told so, or answered
 turns    threads that ask all the time take turns
 quiet    who waits for an answer sleeps until it is there
 crowd    so does who waits for the turn of many others
-endless  a question that would never be answered is ended; the folder for temporary files is missing
+endless  a query that would never be answered is ended; the folder for temporary files is missing
 every    mtrace-record writes reports by itself, by time and by signal, and they say what the program has in its books
 family   those reports are of the image that runs, of children that are recorded, and gone with the run that --force replaces; signals while one is made
 unwritten  no file can be where a report belongs, or the disk is full
@@ -20,7 +20,7 @@ kin      a process and its fork children, which ask in turns and at once: each i
 slabs    what pools took of malloc is told while the program runs and later, of whatever log, as the program counted it
 halted   who works for an answer is stopped: the program is answered
 slow     so it is where mtrace-query is slow
-cut      the live log is cut to nothing behind a question: the recorder ends with the program
+cut      the live log is cut to nothing behind a query: the recorder ends with the program
 request  who keeps up waits for none who asks it and does not say for how much, and replies to nobody who has not
 deaf     SIGTERM is ignored, who keeps up is stopped, or standard descriptors are closed: the recorder ends with the program
 """
@@ -126,7 +126,7 @@ def bad(tools, place):
         return run([tools.record, "-q", "-f", *options, "-o", place / "bad.dat", "--", asking, what], place, status=status)
 
     outcome = recorded("senseless")
-    expect("senseless questions", said(outcome), {
+    expect("senseless queries", said(outcome), {
         "command": "EINVAL", "shell": "EINVAL", "substitution": "EINVAL", "nothing": "EINVAL", "null": "EINVAL", "endless": "E2BIG",
         "descriptor": "EBADF", "sensible": "0"})
     for word in ("unknown command 'nonsense'", "unexpected argument '|'", "unexpected argument '$(id)'", "not understood, it is empty\n", "not understood, it is NULL\n",
@@ -179,28 +179,28 @@ def more(tools, place):
                         ("await", "--await: this kind of query does not wait")):
         if words not in text[f"{name}.txt"]:
             raise Failure(f"{name}: {text[f'{name}.txt']}")
-    expect("no question", text["blank.txt"].strip(), "not understood, it is empty")
+    expect("no query", text["blank.txt"].strip(), "not understood, it is empty")
 
 
 def turns(tools, place):
     """Each of four threads asks five times: seldom twice while another waits, as it would at all times if the last one were the first again."""
-    expect("questions", said(run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "in_turn"], place)), {"in_turn": "0"})
+    expect("queries", said(run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "in_turn"], place)), {"in_turn": "0"})
     run([tools.importer, place / "run.dat", place / "run.db"], place)
     order = [row["thread_id"] for row in ask(place / "run.db", "SELECT thread_id FROM markers WHERE name LIKE 'mtrace report %' ORDER BY at_ns")]
     n_again = sum(one == other for one, other in zip(order, order[1:]))
     print(order)
-    expect("questions in the database", len(order), 20)
+    expect("queries in the database", len(order), 20)
     if n_again > 6:
         raise Failure(f"{n_again} times the same thread again: {order}")
 
 
 def quiet(tools, place):
-    """Ten looks a second at whether there is a recorder, and a few sleeps of a question: a thread that looked each millisecond would sleep many times as often."""
+    """Ten looks a second at whether there is a recorder, and a few sleeps of a query: a thread that looked each millisecond would sleep many times as often."""
     figures = said(run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "quietly"], place))
     print(figures)
     expect("the answers", figures["quietly"], "0")
     if int(figures["sleeps"]) > 25 + int(figures["ms"]) / 50:
-        raise Failure(f"five questions, and too many sleeps meanwhile: {figures}")
+        raise Failure(f"five queries, and too many sleeps meanwhile: {figures}")
     figures = said(run([tools.record, "-q", "-f", "--sample-bytes", "512KiB", "-o", place / "run.dat", "--", tools.workloads / "asking", "quietly"], place))
     print(figures)
     if not 0 < int(figures["looks"]) < 100:
@@ -669,7 +669,7 @@ def stop_below(program, parent, child):
 
 
 def halted(tools, place):
-    """What was stopped is ended, and said to be; or done by who waited for it. The next question is answered as any other."""
+    """What was stopped is ended, and said to be; or done by who waited for it. The next query is answered as any other."""
     cases = {"query": ("mtrace-record", "mtrace-query", tools.record, {"answer EIO\n"}),
              "import": ("mtrace-record", "mtrace-import", without_keeper(tools, place), {"answer EIO\n"}),
              "writer": ("mtrace-import", "mtrace-import", tools.record, {"answer 0\n"})}

@@ -99,9 +99,9 @@ def examples(folder, database):
             print("R with jsonlite is not installed: its example did not run")
 
 
-def ask(programs, program, folder, question):
+def ask(programs, program, folder, query):
     """The JSON that a program prints for one; programs of a virtual environment see what is installed there."""
-    outcome = subprocess.run([programs / "python", "-c", program], cwd=folder, input=json.dumps(question), capture_output=True, text=True, timeout=400, check=False)
+    outcome = subprocess.run([programs / "python", "-c", program], cwd=folder, input=json.dumps(query), capture_output=True, text=True, timeout=400, check=False)
     if outcome.returncode != 0:
         raise harness.Failure(outcome.stderr)
     return json.loads(outcome.stdout)

@@ -77,7 +77,7 @@ def check_filter(tools, database, without, options, sql, stock):
         require(found == [i for i in expected if i > middle][:100], f"{options} after {middle}")
     for command in ("groups", "leaks", "unwind-quality"):
         if command == "leaks" and any(option.startswith("at=") for option in options):
-            continue  # the instant is then another question
+            continue  # the instant is then another query
         require(ask(tools, database, command, "--format", "csv", *options) == ask(tools, without, command, "--format", "csv", *options),
                 f"{command} {options}: another answer without ranges")
     return len(expected)

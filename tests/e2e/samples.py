@@ -135,10 +135,10 @@ def answer(tools, *words):
 
 
 def check_filtered(tools, database, counted):
-    for question in ("threads", "flows", "size-histogram", "lifetime-histogram"):
-        whole, filtered = answer(tools, question, database), answer(tools, question, database, "--function-regex", ".")
+    for query in ("threads", "flows", "size-histogram", "lifetime-histogram"):
+        whole, filtered = answer(tools, query, database), answer(tools, query, database, "--function-regex", ".")
         if not whole or whole != filtered:
-            raise Failure(f"{question} of all stacks is {filtered}, of the file {whole}")
+            raise Failure(f"{query} of all stacks is {filtered}, of the file {whole}")
     if any(row["temporary_blocks"] is not None for row in answer(tools, "size-histogram", database)):
         raise Failure("samples tell how many blocks were temporary")
     for function, truth in (("keep", counted["keep"][3]), ("grow", counted["grow"][3])):
@@ -158,8 +158,8 @@ FILTERS = (["--size-min", "1000"], ["--size-max", "500"], ["--size-min", "300", 
 def total(tools, database, words):
     """The sums of hot and of leaks, each with the square of its margin."""
     sums = []
-    for question, figures in (("hot", ("allocated_blocks", "allocated_bytes")), ("leaks", ("leaked_blocks", "leaked_bytes"))):
-        rows = answer(tools, question, database, *words)
+    for query, figures in (("hot", ("allocated_blocks", "allocated_bytes")), ("leaks", ("leaked_blocks", "leaked_bytes"))):
+        rows = answer(tools, query, database, *words)
         for figure in figures:
             sums.append((sum(row[figure] for row in rows), sum((row[f"{figure}_margin"] or 0) ** 2 for row in rows)))
     return sums
@@ -187,15 +187,15 @@ def check_row_filters(tools, folder):
     """What a filter of single blocks lets pass has intervals, which are those of the file where all pass."""
     _, exact = record(tools, folder, 100)
     sampled = [record(tools, folder, seed, f"--sample-bytes={MEAN}")[1] for seed in (101, 102, 103, 104)]
-    for question in ("hot", "leaks", "leaks-by-stack", "peak", "by-function", "by-module"):
-        whole, filtered = (answer(tools, question, sampled[0], *words) for words in ([], ["--size-min", "0"]))
+    for query in ("hot", "leaks", "leaks-by-stack", "peak", "by-function", "by-module"):
+        whole, filtered = (answer(tools, query, sampled[0], *words) for words in ([], ["--size-min", "0"]))
         if not whole or len(whole) != len(filtered):
-            raise Failure(f"{question} of all blocks has {len(filtered)} rows, of the file {len(whole)}")
+            raise Failure(f"{query} of all blocks has {len(filtered)} rows, of the file {len(whole)}")
         for row, same in zip(whole, filtered):
             for name, value in row.items():
                 if "margin" in name and not (value >= 0 and abs(value - same[name]) <= 1e-6 * value + 1e-6) or "margin" not in name and name in (
                         "allocated_bytes", "allocated_blocks", "leaked_bytes", "leaked_blocks", "bytes", "blocks", "self_leaked_bytes", "inclusive_peak_bytes") and value != same[name]:
-                    raise Failure(f"{question}: {name} of all blocks is {same[name]}, of the file {value}")
+                    raise Failure(f"{query}: {name} of all blocks is {same[name]}, of the file {value}")
     n_right = n_all = 0
     for words in FILTERS:
         truths = total(tools, exact, words)
@@ -219,10 +219,10 @@ def check_times(tools, database):
     live = answer(tools, "live", database, "--at", "end")
     if sum(row["bytes"] for row in live) != harness.Database(database).value("SELECT sum(leaked_bytes) FROM site_totals"):
         raise Failure("what lives at the end is not what leaked")
-    for question in (["timeline", "--from", "10%", "--to", "90%"], ["timeline", "--size-min", "500"], ["size-histogram", "--size-min", "500"], ["threads", "--size-min", "500"],
+    for query in (["timeline", "--from", "10%", "--to", "90%"], ["timeline", "--size-min", "500"], ["size-histogram", "--size-min", "500"], ["threads", "--size-min", "500"],
                      ["diff", "--at", "0%", "--at", "end"], ["tree", "--size-min", "500"], ["by-function", "--size-max", "800"]):
-        if not answer(tools, question[0], database, *question[1:]):
-            raise Failure(f"{question} has no answer")
+        if not answer(tools, query[0], database, *query[1:]):
+            raise Failure(f"{query} has no answer")
 
 
 def record_workload(tools, folder, name, *words):
@@ -282,30 +282,30 @@ def check_pictures(tools, database, folder):
 def refusals(tools, folder):
     _, database = record(tools, folder, 1, f"--sample-bytes={MEAN}")
     check_culling(tools, folder)
-    for question in (["temporary"], ["reallocs"], ["realloc-chains"], ["fragmentation"], ["pinning"], ["holes"], ["heap-map"], ["leaks", "--chain-length-min", "2"],
+    for query in (["temporary"], ["reallocs"], ["realloc-chains"], ["fragmentation"], ["pinning"], ["holes"], ["heap-map"], ["leaks", "--chain-length-min", "2"],
                      ["hot", "--first-size-max", "100"], ["hot", "--intervening-max", "1"], ["allocations", "--intervening-max", "1"], ["allocations", "--chain-length-min", "2"], ["timeline", "--measure", "temporary"], ["tree", "--measure", "temporary"],
                      *(["export", "--to", form] for form in ("heaptrack", "dhat", "massif"))):
-        run = ask(tools, question[0], database, *question[1:])
-        print(" ".join(question), run.returncode, run.stderr.strip())
+        run = ask(tools, query[0], database, *query[1:])
+        print(" ".join(query), run.returncode, run.stderr.strip())
         if run.returncode == 0 or run.stdout or "--sample-bytes" not in run.stderr or run.stderr.count("\n") > 2:
-            raise Failure(f"{question} is answered: {run.stdout}{run.stderr}")
-    for question in ([], ["leaks"], ["peak"], ["hot"], ["groups"], ["timeline"], ["growth"], ["threads"], ["by-function"], ["size-histogram"], ["tree"], ["allocations"],
+            raise Failure(f"{query} is answered: {run.stdout}{run.stderr}")
+    for query in ([], ["leaks"], ["peak"], ["hot"], ["groups"], ["timeline"], ["growth"], ["threads"], ["by-function"], ["size-histogram"], ["tree"], ["allocations"],
                      ["leaks", "--function-regex", "keep"]):
-        run = ask(tools, *question[:1], database, *question[1:])
+        run = ask(tools, *query[:1], database, *query[1:])
         said = run.stdout + run.stderr
         if run.returncode or said.count("estimates from samples") != 1:
-            raise Failure(f"{question} ended with {run.returncode} and does not say once that it is an estimate: {said}")
+            raise Failure(f"{query} ended with {run.returncode} and does not say once that it is an estimate: {said}")
     check_pictures(tools, database, folder)
     check_timeline(tools, database)
     if ask(tools, "by-pool", database).stderr.count("not known from samples") != 1 or ask(tools, "hot", database).stderr.count("not known from samples"):
         raise Failure("by-pool alone says what is not known of pools")
-    for question, columns in (("leaks-by-stack", 2), ("peak", 2), ("hot", 2), ("by-function", 6), ("by-module", 6)):
-        if ask(tools, question, database).stdout.count("±") != columns:
-            raise Failure(f"{question} has no column of margins for each of its estimates")
-    for question, column in (("growth", "grown_bytes_margin"), ("by-module", "inclusive_allocated_bytes_margin")):
-        header = ask(tools, question, database, "--format", "csv").stdout.splitlines()[0].split(",")
+    for query, columns in (("leaks-by-stack", 2), ("peak", 2), ("hot", 2), ("by-function", 6), ("by-module", 6)):
+        if ask(tools, query, database).stdout.count("±") != columns:
+            raise Failure(f"{query} has no column of margins for each of its estimates")
+    for query, column in (("growth", "grown_bytes_margin"), ("by-module", "inclusive_allocated_bytes_margin")):
+        header = ask(tools, query, database, "--format", "csv").stdout.splitlines()[0].split(",")
         if column not in header:
-            raise Failure(f"{question} has no column {column}: {header}")
+            raise Failure(f"{query} has no column {column}: {header}")
     if harness.Database(database).value("SELECT count(value) FROM summary WHERE name = 'suppressed_bytes_margin' AND value >= 0") != 1:
         raise Failure("the summary has no margin of what is suppressed")
     slim = folder / "slim.db"

@@ -12,7 +12,7 @@ source      a source file with what its lines allocate, and no other file
 several     several recordings in one server, their diff, and what is not read twice
 live        a program that runs: pages are told of what is new, and when all of it is there
 strangers   hosts, origins and tokens
-limits      questions end with their client or at their time; many clients at once
+limits      queries end with their client or at their time; many clients at once
 greedy      who asks for much, or reads nothing of it, keeps nobody from reports
 """
 
@@ -308,7 +308,7 @@ def several(tools, folder, database):
         path = f"/api/v1/{ids[0]}/groups?size_min=64"
         etag = server.ask(path)[1]["ETag"]
         expect("asked again", server.ask(path, headers={"If-None-Match": etag})[::2], (304, b""))
-        expect("another question", server.ask(path + "&count=1", headers={"If-None-Match": etag})[0], 200)
+        expect("another query", server.ask(path + "&count=1", headers={"If-None-Match": etag})[0], 200)
         expect("another recording", server.ask(f"/api/v1/{ids[1]}/groups?size_min=64", headers={"If-None-Match": etag})[0], 200)
         (folder / "copies" / "a.db").write_bytes(b"no database any more")
         expect("bytehound's list without what cannot be read", [r["id"] for r in json.loads(server.rows("/list"))], ids[:2])

@@ -612,10 +612,10 @@ def judged(tools, place):
     time.sleep(leak_for(server, 120))
     server.do("alloc 20777 1")
     server.database()
-    for question, figure in (("leaks", "leaked_bytes"), ("growth", "grown_bytes")):
-        row = worst(tools, place / "run.db", question, figure)
+    for query, figure in (("leaks", "leaked_bytes"), ("growth", "grown_bytes")):
+        row = worst(tools, place / "run.db", query, figure)
         if not row or row["pattern"] != "steady":
-            raise Failure(f"the worst of {question} is {row}")
+            raise Failure(f"the worst of {query} is {row}")
     run = subprocess.run([tools.query, "leaks", place / "run.db", "--size-min", "10000", "--format", "json"], capture_output=True, text=True, timeout=60,
                          env=harness.environment(), check=True)
     expect("with a filter", [row["pattern"] for row in json.loads(run.stdout)], ["steady"])
@@ -663,14 +663,14 @@ def leak_for(server, n):
     return time.monotonic() - began
 
 
-def ask(tools, database, question, *options, format="json"):
-    run = subprocess.run([tools.query, question, database, *options, "--format", format], capture_output=True, text=True, timeout=60,
+def ask(tools, database, query, *options, format="json"):
+    run = subprocess.run([tools.query, query, database, *options, "--format", format], capture_output=True, text=True, timeout=60,
                          env=harness.environment(), check=True)
     return json.loads(run.stdout) if format == "json" else run.stdout
 
 
-def worst(tools, database, question, figure):
-    return max(ask(tools, database, question), key=lambda row: row[figure], default=None)
+def worst(tools, database, query, figure):
+    return max(ask(tools, database, query), key=lambda row: row[figure], default=None)
 
 
 def apart(tools, place):

@@ -15,8 +15,8 @@
 #include "server/core/request.h"
 #include "server/http/auth.h"
 #include "server/http/exchange.h"
-#include "tests/fuzz/drawn_question.h"
 #include "tests/fuzz/foreign_database.h"
+#include "tests/fuzz/random_query.h"
 
 #include <signal.h>
 #include <sqlite3.h>
@@ -478,8 +478,8 @@ static const char *choose_value(struct input *input, const char *name, char *tex
         return DRAW(input, values);
     default:
         if (index >= 0 && queries_parameter_at((size_t)index, &parameter))
-            value = drawn_question_value(draw(input, 256),
-                                         parameter.value ? parameter.value : "yes|no");
+            value =
+                random_query_value(draw(input, 256), parameter.value ? parameter.value : "yes|no");
         return value ? value : DRAW(input, values);
     }
 }
@@ -497,7 +497,7 @@ static size_t choose_argument(struct input *input, const char *path,
         || queries_find_command(name + 1, &command, NULL) != 0 || !command->argument)
         return 0;
     (void)snprintf(wanted, sizeof(wanted), "an argument: %s", command->argument);
-    value = drawn_question_value(draw(input, 256), wanted);
+    value = random_query_value(draw(input, 256), wanted);
     *ret_argument = (struct exchange_parameter){
         "argument", value ? value : recordings.items[draw(input, DATABASES)].id};
     return 1;

@@ -71,9 +71,9 @@ def finish(place, recorder):
     return database
 
 
-def asked(place, *question):
-    answer = said([TOOLS.query, *question], place)
-    expect(answer.returncode == 0, f"{question}: {answer.stderr}")
+def asked(place, *query):
+    answer = said([TOOLS.query, *query], place)
+    expect(answer.returncode == 0, f"{query}: {answer.stderr}")
     return answer.stdout
 
 
@@ -136,9 +136,9 @@ def postgresql(place):
     made = said([*user, Path(program).resolve().parent / "initdb", "-D", place / "data", "--no-sync"], place)
     expect(made.returncode == 0, made.stderr)
     # A single-user backend: the same code as behind a connection.
-    question = "SELECT count(*) FROM (SELECT g, md5(g::text) AS h FROM generate_series(1, 20000) g ORDER BY h) AS t;\n"
+    query = "SELECT count(*) FROM (SELECT g, md5(g::text) AS h FROM generate_series(1, 20000) g ORDER BY h) AS t;\n"
     recorded = said([*user, TOOLS.record, "-o", place / "run.dat", "--", program, "--single", "-D", place / "data", "postgres"],
-                    place, input=question)
+                    place, input=query)
     expect("20000" in recorded.stdout, recorded.stdout + recorded.stderr)
     database = harness.import_log(TOOLS, place / "run.dat", place / "run.db")
     expect(database.value("SELECT sum(events_dropped) FROM processes") == 0, "events were dropped")

@@ -48,7 +48,7 @@ def drawn(page):
 
 
 def rest(page):
-    """Nothing is on its way: one answer may lead to the next question."""
+    """Nothing is on its way: one answer may lead to the next query."""
     for _ in range(2):
         drawn(page)
         page.wait("an answer", AT_REST)
@@ -724,7 +724,7 @@ ROUNDS = """const ask = window.fetch; let held = [], open = 0;
 
 
 def rounds(page, address):
-    """Questions of a page in rounds: those of one wait for nothing but the round before."""
+    """Queries of a page in rounds: those of one wait for nothing but the round before."""
     page.open(address)
     found = []
     for _ in range(10):
@@ -737,7 +737,7 @@ def rounds(page, address):
     return found
 
 
-def questions_wait_for_none(page, server):
+def requests_wait_for_none(page, server):
     """The overview asks what there is, which comes beside the script, and then everything at once; of a process that was chosen, too."""
     page.devtools("Page.addScriptToEvaluateOnNewDocument", source=ROUNDS)
     processes = [row["process_id"] for row in json.loads(post(server, "SELECT process_id FROM processes ORDER BY peak_bytes DESC, process_id"))]
@@ -797,7 +797,7 @@ THREADS = ["threads"]
 PROGRAMS = {"one_block": [["realloc_edges"]], "two_recordings": [THREADS, ["leak_c"]], "navigation_by_content": [["groups", "tags"], ["groups", "phases"], ["pools", "arena"], ["objects", "twice"], ["objects", "growth"], THREADS],
             "shares": [["leak_c"]], "suppressed": [["leak_c"]], "compared_instants": [["shapes_over_time"]]}  # the last grows all the time
 CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, heap_map_of_totals, compared_instants, processes, navigation_by_content, partial_recording,
-                                          resident_memory, shares, margins, suppressed, findings, two_recordings, source_file, pages_of_blocks, csv_and_history, keyboard, every_view, accessible, clocks, questions_wait_for_none, second_visit, weight)}
+                                          resident_memory, shares, margins, suppressed, findings, two_recordings, source_file, pages_of_blocks, csv_and_history, keyboard, every_view, accessible, clocks, requests_wait_for_none, second_visit, weight)}
 
 
 def give_samples(path):
@@ -835,7 +835,7 @@ def databases_of(tools, folder, name):
         return record_in_part(tools, folder)
     if name == "margins":
         return [harness.record_database(tools, folder, "run", [tools.workloads / "samples"], ["--sample-bytes=16384"])]
-    if name in ("processes", "questions_wait_for_none"):
+    if name in ("processes", "requests_wait_for_none"):
         return [harness.record_database(tools, folder, "run", ["/bin/sh", "-c", f"{tools.workloads / 'threads'}; true"], ["--follow-children"])]
     made = [harness.record_database(tools, folder, f"run{number}", [tools.workloads / program[0], *program[1:]]) for number, program in enumerate(PROGRAMS.get(name, [THREADS]))]
     if name == "resident_memory":

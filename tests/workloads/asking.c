@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * asking WHAT: questions that are hard to answer. Says what came of them, for
+ * asking WHAT: requests that are hard to answer. Says what came of them, for
  * tests/e2e/live_reports.py.
  */
 #include "include/mtrace.h"
@@ -48,14 +48,14 @@ static void senseless(void)
     say("sensible", mtrace_report("threads --csv", STDERR_FILENO));
 }
 
-static int ask_without_reader(const char *question)
+static int ask_without_reader(const char *request)
 {
     int ends[2];
 
     if (pipe(ends) != 0)
         abort();
     close(ends[0]);
-    int code = mtrace_report(question, ends[1]);
+    int code = mtrace_report(request, ends[1]);
     close(ends[1]);
     return code;
 }
@@ -92,7 +92,7 @@ static void unread(void)
  * us. */
 static void unprivileged(void)
 {
-    static const char *const questions[] = {
+    static const char *const requests[] = {
         "summary -o written",       "summary --output=written",
         "summary --outp written",   "summary -wo written",
         "summary --force",          "leaks --suppressions read",
@@ -104,9 +104,9 @@ static void unprivileged(void)
 
     if (getuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
         abort();
-    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
-        snprintf(what, sizeof(what), "question%zu", i);
-        say(what, mtrace_report(questions[i], STDERR_FILENO));
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        snprintf(what, sizeof(what), "request%zu", i);
+        say(what, mtrace_report(requests[i], STDERR_FILENO));
     }
     mtrace_report("sql \"SELECT '$SECRET' AS words\" --csv", STDERR_FILENO);
     mtrace_report("sql $SECRET", STDERR_FILENO);
@@ -116,21 +116,21 @@ static void unprivileged(void)
 
 static void *ask_at_once(void *argument)
 {
-    char question[100];
+    char request[100];
     char answer[200] = "";
     int ends[2];
 
-    snprintf(question, sizeof(question),
+    snprintf(request, sizeof(request),
              "sql 'SELECT %d AS own, count(*) >= 6 AS all_there FROM threads' --csv",
              (int)(intptr_t)argument);
     if (pipe(ends) != 0)
         abort();
-    int code = mtrace_report(question, ends[1]);
+    int code = mtrace_report(request, ends[1]);
     close(ends[1]);
     if (read(ends[0], answer, sizeof(answer) - 1) < 0)
         abort();
-    snprintf(question, sizeof(question), "own,all_there\n%d,1\n", (int)(intptr_t)argument);
-    return (void *)(intptr_t)(code ? code : strcmp(answer, question) ? EPROTO : 0);
+    snprintf(request, sizeof(request), "own,all_there\n%d,1\n", (int)(intptr_t)argument);
+    return (void *)(intptr_t)(code ? code : strcmp(answer, request) ? EPROTO : 0);
 }
 
 static pthread_barrier_t g_begin;
@@ -160,13 +160,13 @@ static void together(void)
 
 enum {
     N_EAGER = 4,
-    N_QUESTIONS = 5,
+    N_REQUESTS = 5,
 };
 
 static void *ask_again(void *code)
 {
     pthread_barrier_wait(&g_begin);
-    for (int i = 0; i < N_QUESTIONS && *(int *)code == 0; i++)
+    for (int i = 0; i < N_REQUESTS && *(int *)code == 0; i++)
         *(int *)code = mtrace_report("threads --no-symbols", open("/dev/null", O_WRONLY));
     return NULL;
 }
@@ -196,7 +196,7 @@ static void in_turn(void)
     say("in_turn", code);
 }
 
-/* ---- a signal comes in the midst of a question: as many tries as that takes ---- */
+/* ---- a signal comes in the midst of a request: as many tries as that takes ---- */
 
 enum {
     N_TRIES = 1000,
@@ -384,10 +384,10 @@ static void left_alone(void)
     (void)code;
 }
 
-static int ask_into(const char *path, const char *question)
+static int ask_into(const char *path, const char *request)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    int code = mtrace_report(question, fd);
+    int code = mtrace_report(request, fd);
 
     close(fd);
     return code;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * asking_family FOLDER N_CHILDREN N_BLOCKS: a process and its fork children, several at a time, ask
- * about themselves, in turns and at once. Each writes its answers to FOLDER/WHO.N.QUESTION, and
+ * about themselves, in turns and at once. Each writes its answers to FOLDER/WHO.N.REQUEST, and
  * what it counted itself to FOLDER/WHO.N.books, for tests/e2e/live_reports.py: lines "group blocks
  * bytes live_blocks live_bytes".
  */
@@ -29,7 +29,7 @@ static const char *folder;
 static char who[32];
 static int n_asked;
 
-static const char *const questions[][2] = {
+static const char *const requests[][2] = {
     {"groups", "by-group --csv --count 0"},
     {"tags", "by-tag --csv --count 0"},
     {"processes", "processes --csv"},
@@ -72,11 +72,11 @@ static void ask(void)
     int fd;
 
     n_asked++;
-    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
-        fd = open_file(questions[i][0]);
-        int code = mtrace_report(questions[i][1], fd);
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        fd = open_file(requests[i][0]);
+        int code = mtrace_report(requests[i][1], fd);
         if (code)
-            dprintf(STDERR_FILENO, "%s %d %s: %s\n", who, n_asked, questions[i][0],
+            dprintf(STDERR_FILENO, "%s %d %s: %s\n", who, n_asked, requests[i][0],
                     strerrorname_np(code));
         close(fd);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * asking_pools N_ROUNDS: two threads with a pool each take slabs from malloc, most of which live
- * for a moment. Then a question about pools, whose answer is printed, and what the program counted
+ * for a moment. Then a request about pools, whose answer is printed, and what the program counted
  * itself, for tests/e2e/live_reports.py: lines "own POOL allocated_blocks allocated_bytes
  * live_blocks live_bytes taken_blocks taken_bytes held_bytes".
  */

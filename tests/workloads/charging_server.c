@@ -187,16 +187,16 @@ static void expect_account(const char *format, const char *name, unsigned long l
 /* What the server can ask about itself at any time, each answer into a file of the folder. */
 static void report(const char *folder, const char *when)
 {
-    static const char *const questions[][2] = {
+    static const char *const requests[][2] = {
         {"threads", "threads --csv"},           {"stacks", "groups --csv --count 0 --stacks"},
         {"groups", "by-group --csv --count 0"}, {"tags", "by-tag --csv --count 0"},
         {"flows", "flows --csv --count 0"},     {"json", "by-group --json --count 0"}};
     char path[4096];
 
-    for (size_t i = 0; folder && i < sizeof(questions) / sizeof(questions[0]); i++) {
-        snprintf(path, sizeof(path), "%s/%s.%s", folder, when, questions[i][0]);
+    for (size_t i = 0; folder && i < sizeof(requests) / sizeof(requests[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s.%s", folder, when, requests[i][0]);
         int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-        int code = mtrace_report(questions[i][1], fd);
+        int code = mtrace_report(requests[i][1], fd);
         if (code != (mtrace_present() ? 0 : ENOTCONN))
             fprintf(stderr, "%s: %s\n", path, strerror(code));
         close(fd);

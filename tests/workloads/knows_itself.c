@@ -91,10 +91,10 @@ static void *stay(void *argument)
     return argument;
 }
 
-/* All files are open before the first question: asking allocates nothing. */
+/* All files are open before the first request: asking allocates nothing. */
 static void ask_all(const char *folder)
 {
-    static const char *const questions[][2] = {
+    static const char *const requests[][2] = {
         {"threads.csv", "threads --csv --count 0"},
         {"threads.txt", "threads --wide --count 0"},
         {"threads.json", "threads --json --count 0"},
@@ -119,20 +119,20 @@ static void ask_all(const char *folder)
     };
 
     enum {
-        N = sizeof(questions) / sizeof(questions[0])
+        N = sizeof(requests) / sizeof(requests[0])
     };
 
     int fds[N];
 
     for (int i = 0; i < N; i++) {
         char path[4096];
-        snprintf(path, sizeof(path), "%s/%s", folder, questions[i][0]);
+        snprintf(path, sizeof(path), "%s/%s", folder, requests[i][0]);
         fds[i] = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     }
     for (int i = 0; i < N; i++) {
-        int code = mtrace_report(questions[i][1], fds[i]);
+        int code = mtrace_report(requests[i][1], fds[i]);
         if (code != (mtrace_present() ? 0 : ENOTCONN))
-            fprintf(stderr, "%s: %s\n", questions[i][0], strerror(code));
+            fprintf(stderr, "%s: %s\n", requests[i][0], strerror(code));
         close(fds[i]);
     }
 }

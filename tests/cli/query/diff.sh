@@ -138,10 +138,10 @@ complain mtrace-query diff run.db run.db run.db
 . "$CASES/../fixture.sh"
 cp run.db sampled.db
 sqlite3 sampled.db 'UPDATE processes SET sample_bytes = 1024'
-for question in "run.db sampled.db" "sampled.db run.db"; do
+for query in "run.db sampled.db" "sampled.db run.db"; do
     # shellcheck disable=SC2086
-    mtrace-query diff $question 2>said >/dev/null || sed 's/^mtrace-query: //' said
-    echo "$question: $(grep -c '^mtrace-query: note: estimates' said)"
+    mtrace-query diff $query 2>said >/dev/null || sed 's/^mtrace-query: //' said
+    echo "$query: $(grep -c '^mtrace-query: note: estimates' said)"
 done
 mtrace-query diff run.db sampled.db --measure temporary || echo "$?"
 mtrace-query diff sampled.db run.db --measure temporary || echo "$?"

@@ -71,8 +71,8 @@ mtrace-query leaks run.db --process 1 --csv | sed -n '/,300,/p'
 # case rows_read
 # What leaks are told from is all that is read of the rows; as of an instant their lives, too.
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
-for question in "leaks --from 50%" "leaks --from 50% --at 80%" "growth --from 10%" "timeline --from 50%" "hot --from 50%"; do
-    mtrace-query $question rows.db --show-sql 2>&1 | grep allocation_rows
+for query in "leaks --from 50%" "leaks --from 50% --at 80%" "growth --from 10%" "timeline --from 50%" "hot --from 50%"; do
+    mtrace-query $query rows.db --show-sql 2>&1 | grep allocation_rows
 done
 # expect stdout
 #|SELECT a.thread_id, a.backtrace_id, a.size_bytes, a.alloc_ns, a.ended_by, a.free_backtrace_id FROM allocation_rows AS a WHERE 1 AND a.allocation_id >= 13;

@@ -1,4 +1,4 @@
-# A log whose program goes on is imported anew at each question, and when it ended, though that is in the file of a later image.
+# A log whose program goes on is imported anew at each query, and when it ended, though that is in the file of a later image.
 . "$CASES/../lib.sh"
 mkfifo first second
 mtrace-record -q -o run.dat -- sh -c 'exec sh -c "read line <first; exec sh -c \"read line <second; exit 5\""' &

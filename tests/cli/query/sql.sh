@@ -123,7 +123,7 @@ mtrace-query sql run.db "SELECT char(27, 34) AS escaped, x'00ff' AS blob, 1.5 AS
 mtrace-query sql --time-limit=100ms run.db "SELECT $(for i in $(seq 60); do printf "length(trim(replace(hex(zeroblob(20000)), '0', 'a'), replace(hex(zeroblob(8000)), '0', 'b') || 'a')) + "; done)0"
 # expect status 1
 # expect stderr
-#|mtrace-query: this took longer than the time limit allows; narrow the question
+#|mtrace-query: this took longer than the time limit allows; narrow the query
 # case refused_sql
 # SQL that is wrong, or would change the database.
 . "$CASES/../lib.sh"

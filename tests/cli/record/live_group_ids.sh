@@ -13,14 +13,14 @@ static void charge(uint32_t group, size_t size_bytes)
 {
     struct mtrace_scope scope = mtrace_enter(group);
     unsigned number = mtrace_current_group();
-    char question[64];
+    char request[64];
 
     g_kept = malloc(size_bytes);
     mtrace_exit(scope);
     printf("the program's number: %u\n", number);
     fflush(stdout);
-    snprintf(question, sizeof(question), "by-group --csv --group %u", (unsigned)group);
-    printf("code %d\n", mtrace_report(question, 1));
+    snprintf(request, sizeof(request), "by-group --csv --group %u", (unsigned)group);
+    printf("code %d\n", mtrace_report(request, 1));
     fflush(stdout);
 }
 

@@ -25,10 +25,10 @@ static uint32_t charge(const char *name, size_t size_bytes)
 
 static void ask(uint32_t group)
 {
-    char question[64];
+    char request[64];
 
-    snprintf(question, sizeof(question), "by-group --csv --group %u", (unsigned)group);
-    printf("code %d\n", mtrace_report(question, 1));
+    snprintf(request, sizeof(request), "by-group --csv --group %u", (unsigned)group);
+    printf("code %d\n", mtrace_report(request, 1));
     fflush(stdout);
 }
 

@@ -218,7 +218,7 @@ static void *serve(void *listener)
 }
 
 /* There is room for its name, and none for the event. */
-TEST(a_question_without_its_marker_is_not_put)
+TEST(a_request_without_its_marker_is_not_put)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);

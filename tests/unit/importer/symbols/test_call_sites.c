@@ -221,7 +221,7 @@ static void test_no_unused_sites(void **state)
     sqlite3_finalize(statement);
 }
 
-/* Questions that look for other call sites skip the same. */
+/* Requests that look for other call sites skip the same. */
 static void test_what_is_skipped_is_written(void **state)
 {
     struct error err;

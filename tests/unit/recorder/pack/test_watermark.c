@@ -209,15 +209,15 @@ static void nothing_is_elided_before_an_instant_that_is_asked_for(void **state)
 static void nothing_is_elided_while_a_marker_may_come(void **state)
 {
     struct fixture *fixture = *state;
-    struct log_mailbox *question = live_log_mailbox(&fixture->fake.log);
+    struct log_mailbox *request = live_log_mailbox(&fixture->fake.log);
 
     step(fixture);
-    atomic_store(&question->phase, LOG_REQUEST_TURN);
+    atomic_store(&request->phase, LOG_REQUEST_TURN);
     assert_int_equal(n_elided_of(fixture, monotonic_now_ns()), 0);
     uint64_t marker_ns = monotonic_now_ns();
     assert_int_equal(n_elided_of(fixture, marker_ns - N_PAIRS * PAIR_NS), 0);
     assert_true(watermark_of(fixture) >= marker_ns);
-    atomic_store(&question->phase, LOG_REQUEST_POSTED);
+    atomic_store(&request->phase, LOG_REQUEST_POSTED);
     assert_elided(fixture);
 }
 

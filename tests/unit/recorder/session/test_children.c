@@ -566,7 +566,7 @@ static void ask(const struct fixture *fixture)
     close(ends[0]);
 }
 
-/* The process ends with a question on its way. */
+/* The process ends with a request on its way. */
 static void end_while_asked(struct fixture *fixture, const struct report_service_programs *programs)
 {
     struct recording_settings asked = settings;
