@@ -136,7 +136,7 @@ const char *headline_leaked(const struct query *query, int64_t process_id)
 static bool is_of_this_machine(const char *architecture)
 {
     char buffer[LOG_HEADER_ARCH_BYTES];
-    struct log_file own;
+    struct log_header own;
     const char *name;
 
     log_file_set_machine(&own);

@@ -273,8 +273,8 @@ static bool are_comparable(const struct entry *lines, size_t n)
 }
 
 /* The line that contributed most to the change of the place. */
-static int64_t most_changed_line(const struct entry *lines, size_t n, const struct entry *sum,
-                                 bool by_blocks)
+static int64_t max_changed_line(const struct entry *lines, size_t n, const struct entry *sum,
+                                bool by_blocks)
 {
     int64_t whole = by_blocks ? change_blocks(sum) : change_bytes(sum);
     int64_t most = INT64_MIN;
@@ -313,7 +313,7 @@ static void sum_place(struct entry *lines, size_t n, bool are_of_one_build, bool
     for (size_t i = 1; i < n; i++)
         add(&sum, &lines[i]);
     sum.line = are_of_one_build || are_comparable(lines, n)
-                   ? most_changed_line(lines, n, &sum, by_blocks)
+                   ? max_changed_line(lines, n, &sum, by_blocks)
                    : largest_line(lines, n);
     for (size_t i = 1; i < n; i++)
         free_entry(&lines[i]);

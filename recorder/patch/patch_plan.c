@@ -242,7 +242,7 @@ static const char *why_not_called(const struct elf_file *file, const struct entr
 
 static bool is_followed(const struct entry_name *name)
 {
-    return name->shape[0] != '?' && strlen(name->shape) - 1 <= ENTRY_NAMES_MOST_ARGUMENTS;
+    return name->shape[0] != '?' && strlen(name->shape) - 1 <= ENTRY_NAMES_MAX_ARGUMENTS;
 }
 
 static void judge(const struct elf_file *file, struct entry *entry)

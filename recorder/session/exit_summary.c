@@ -199,7 +199,7 @@ static void report_what_is_partial(const struct exit_summary *exit_summary)
          "it defines its own malloc: only calls that this malloc forwards are recorded"},
         {LOG_FLAG_STARTED_OFF,
          "recording was off at first: blocks from before it was switched on are missing"},
-        {LOG_FLAG_FALLBACK_TRACING_OFF,
+        {LOG_FLAG_TRACING_WAS_OFF,
          "recording was switched off at times: blocks allocated then are missing"},
         {LOG_FLAG_CUT, "its live log was truncated while it ran: later events are missing; only "
                        "mtrace-record may remove or empty files named *.live"},

@@ -200,9 +200,9 @@ static bool is_time(struct periodic_reports *reports, uint64_t now_ns)
 /* At most three tenths of the interval. */
 static uint64_t lag_ns(const struct periodic_reports *reports)
 {
-    uint64_t most_ns = reports->every_ns / 10 * 3;
+    uint64_t max_ns = reports->every_ns / 10 * 3;
 
-    return most_ns < PERIODIC_REPORTS_LAG_NS ? most_ns : PERIODIC_REPORTS_LAG_NS;
+    return max_ns < PERIODIC_REPORTS_LAG_NS ? max_ns : PERIODIC_REPORTS_LAG_NS;
 }
 
 /* Skips a report that became due while the previous one had not begun. */

@@ -27,7 +27,7 @@
 enum {
     EXIT_RULE_HOLDS = 3, /* a rule of --fail-if holds; the answer is complete */
     EXIT_TOO_LONG = 124,
-    MOST_ANSWER_SECONDS = 30, /* CPU time; other requests wait */
+    MAX_ANSWER_SECONDS = 30, /* CPU time; other requests wait */
     EXIT_NOT_RUN = 127,
     END_PAUSE_NS = 2000000,
 };
@@ -57,7 +57,7 @@ static void explain_end(const struct answering *answering, const char *program, 
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
         (void)dprintf(answering->complaints,
                       "not answered within %d s of CPU time: request less, or query the log\n",
-                      MOST_ANSWER_SECONDS);
+                      MAX_ANSWER_SECONDS);
     else if (WIFSIGNALED(status))
         (void)dprintf(answering->complaints, "'%s' was ended by signal %d, before it was done\n",
                       program, WTERMSIG(status));
@@ -71,9 +71,9 @@ static void limit_request(const struct answering *answering, const char *program
     struct rlimit limit;
 
     if (program != answering->job->programs->query || getrlimit(RLIMIT_CPU, &limit) != 0
-        || limit.rlim_cur <= MOST_ANSWER_SECONDS)
+        || limit.rlim_cur <= MAX_ANSWER_SECONDS)
         return;
-    limit.rlim_cur = MOST_ANSWER_SECONDS;
+    limit.rlim_cur = MAX_ANSWER_SECONDS;
     (void)setrlimit(RLIMIT_CPU, &limit);
 }
 
@@ -414,7 +414,7 @@ static int answer_all(const struct report_service_job *job, const struct report_
     char database[PATH_MAX];
     struct answering answering = {.job = job,
                                   .database = database,
-                                  .follower_end = follower_process_end(follower),
+                                  .follower_end = follower_process_request_fd(follower),
                                   .cut_end = -1,
                                   .complaints = memfd_create("complaints", MFD_CLOEXEC),
                                   .asked_ns = monotonic_now_ns()};

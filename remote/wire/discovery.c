@@ -20,17 +20,17 @@
 enum {
     TIMES = 3,
     BETWEEN_MS = 300,
-    MOST_REQUESTS = 96,
+    MAX_REQUESTS = 96,
 };
 
 struct search {
     const struct security *security;
-    struct discovery_message requests[MOST_REQUESTS]; /* one each: a repeated one is a replay */
+    struct discovery_message requests[MAX_REQUESTS]; /* one each: a repeated one is a replay */
     size_t n_requests;
     int fd;
     uint16_t port;
     struct discovery *result;
-    uint64_t receivers[DISCOVERY_MOST];
+    uint64_t receivers[DISCOVERY_MAX];
 };
 
 bool discovery_is_wanted(const char *text, uint16_t *ret_port)
@@ -68,7 +68,7 @@ static void ask_at(struct search *search, in_addr_t where)
     const struct sockaddr_in to = {
         .sin_family = AF_INET, .sin_port = htons(search->port), .sin_addr.s_addr = where};
 
-    if (search->n_requests == MOST_REQUESTS
+    if (search->n_requests == MAX_REQUESTS
         || !discovery_message_request(search->security, unix_now_ns(), request))
         return;
     search->n_requests++;
@@ -123,7 +123,7 @@ static void take_one(struct search *search, const void *bytes, size_t n_bytes,
         result->n_ignored++;
         return;
     }
-    if (is_known(search, answer.receiver) || result->n_found == DISCOVERY_MOST)
+    if (is_known(search, answer.receiver) || result->n_found == DISCOVERY_MAX)
         return;
     struct address *address = &result->found[result->n_found];
     (void)inet_ntop(AF_INET, &from->sin_addr, address->host, sizeof(address->host));

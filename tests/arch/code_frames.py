@@ -23,7 +23,7 @@ CALLEE_SAVED = {"mips64el": {*range(16, 24), 28, 30, 31}, "arm": {*range(4, 12),
 CALL = re.compile(r"\s*([0-9a-f]+):\t([0-9a-f ]+?)\s*\tblx?(?:[a-z]{2})?(?:\.w)?\t")
 BUILT_WITH = {"mips64el": ["-Os"], "arm": ["-O2", "-mtune=cortex-a15"]}  # which saves registers otherwise
 LEAST = 10000  # addresses, and frames of stacks
-MOST_SILENT = {"mips64el": 0.01, "arm": 0.04}
+MAX_SILENT = {"mips64el": 0.01, "arm": 0.04}
 
 
 def read_tables(path, arch):
@@ -110,7 +110,7 @@ def judged(options, path, *tables):
     found = Counter(verdicts.values())
     print(f"{path.name}: of {found.total() - found['unknown']} addresses behind calls the frames of {found['same']} are as .debug_frame says,"
           f" {found['other']} are not, {found['silent']} are not found")
-    if found["other"] or found["same"] < LEAST or found["silent"] > found["same"] * MOST_SILENT[options.arch]:
+    if found["other"] or found["same"] < LEAST or found["silent"] > found["same"] * MAX_SILENT[options.arch]:
         sys.exit(1)
     return verdicts
 

@@ -22,7 +22,7 @@ HERE = Path(__file__).parent / "real"
 ROOT = Path(__file__).parents[2]
 NATIVE = "amd64", "x86_64-linux-gnu"
 CHARACTER_BYTES = 4  # TRIPLET is longer than x86_64-linux-gnu, and so are names of files: some are made of wchar_t
-PYMALLOC_MOST = 512  # a name that is longer there than this takes a block that is none of malloc's natively
+PYMALLOC_MAX = 512  # a name that is longer there than this takes a block that is none of malloc's natively
 
 ELF_CLASS, ELF_CLASS_32 = 4, 1
 
@@ -131,7 +131,7 @@ def compare_sizes(program, triplet, here, there, least):
     here, there = Counter(rows(here, sql)), Counter(rows(there, sql))
     lone_here, lone_there = sorted((here - there).elements()), sorted((there - here).elements())
     print(f"{sum(there.values())} allocations there, {sum(here.values())} natively; without a twin: {lone_there} there, {lone_here} natively")
-    while len(lone_there) > len(lone_here) and (large := [row for row in lone_there if PYMALLOC_MOST < row[1] <= PYMALLOC_MOST + longer]):
+    while len(lone_there) > len(lone_here) and (large := [row for row in lone_there if PYMALLOC_MAX < row[1] <= PYMALLOC_MAX + longer]):
         lone_there.remove(large[0])
     if len(lone_there) != len(lone_here) or sum(here.values()) < least:
         sys.exit("not the same number")

@@ -26,8 +26,8 @@ NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2"}
 EVENT_PATH = {"malloc", "free", "calloc", "realloc", "reallocate", "record_alloc", "record_free", "record_realloc",
               "write_draft", "capture_stack_id", "thread_enter_slow", "reservation_fallback_write", "segment_take",
               "begin_filling", "next_segment", "continue_segment", "make_room_slow", "stack_tree_child"}
-MOST_BYTES_ON_EVENT_PATH = 192
-MOST_BYTES_ANYWHERE = 1536
+MAX_BYTES_ON_EVENT_PATH = 192
+MAX_BYTES_ANYWHERE = 1536
 
 
 def names(library, which):
@@ -70,7 +70,7 @@ def stack_usage(folder):
         for line in path.read_text().splitlines():
             place, size_bytes, kind = line.split("\t")
             function = place.split(":")[-1].split(".")[0]
-            most = MOST_BYTES_ON_EVENT_PATH if function in EVENT_PATH else MOST_BYTES_ANYWHERE
+            most = MAX_BYTES_ON_EVENT_PATH if function in EVENT_PATH else MAX_BYTES_ANYWHERE
             n_checked += 1
             if int(size_bytes) > most:
                 yield f"{Path(place.split(':')[0]).name}: {function} takes {size_bytes} bytes of stack, bound {most}"

@@ -35,10 +35,10 @@ FRAME = struct.Struct("<IIHHIIIQQQ")  # struct log_frame, up to its segment
 FRAME_SEGMENT = 1  # LOG_FRAME_SEGMENT
 # A small live log: so that the first state has room on the disk; and what waits in it has room in parts that nobody takes in, beside what comes afterwards.
 MAX_LIVE = {"disk": "1M", "damage": "8M"}
-DAMAGED_RING_BYTES = 4 * RING_BYTES  # of which 16 are the most (LOG_ROTATION_MOST): twice as much as that live log
+DAMAGED_RING_BYTES = 4 * RING_BYTES  # of which 16 are the most (LOG_ROTATION_MAX): twice as much as that live log
 # What the program is for mtrace-record: itself, an image behind an exec of the one that is started, or a child of one that waits for it.
 PROGRAMS = {"one": ([], []), "exec": ([], ["env"]), "child": (["--follow-children"], ["sh", "-c", 'exec 2>/dev/null; "$@"; :', "sh"])}
-LEAST_S, LATEST_S = 0.9, 1.6  # what is certain lies a quarter of a second behind
+MIN_S, LATEST_S = 0.9, 1.6  # what is certain lies a quarter of a second behind
 
 
 def keepers(recorder):
@@ -289,7 +289,7 @@ def one_round(tools, args, place, randomness):
     process, pid = start(tools, args, place, folder)
     try:
         survive.wait_for(process, "a state of what the program does", lambda: has_gone(folder, pid))
-        time.sleep(randomness.uniform(0, LATEST_S - LEAST_S))
+        time.sleep(randomness.uniform(0, LATEST_S - MIN_S))
         if args.kill == "room":
             take_room(place, process, pid)
         if args.kill == "disk":

@@ -23,7 +23,7 @@ SHAPES = {"ramp": "steady", "ramp_on_base": "steady", "late_ramp": "late", "burs
           "plateau_of_new_blocks": "plateau", "plateau_of_any_blocks": "plateau", "saw_tooth": "saw tooth", "once": "once", "ramp_beside_queue": "steady",
           "ramp_beside_cache": "steady"}
 LATE_MS = 20  # two steps, half of a part of the run
-MOST_RUNS = 5
+MAX_RUNS = 5
 # Call sites that are called from several places: each stack has a shape of its own.
 OF_SEVERAL_STACKS = ("ramp_on_base", "ramp_beside_queue", "ramp_beside_cache")
 # What is freed only after the last step is a leak as long as the program runs.
@@ -51,7 +51,7 @@ def growing(rows):
 
 def shapes(place):
     """Steps that come late on a busy machine have other shapes: then the workload runs again."""
-    for left in reversed(range(MOST_RUNS)):
+    for left in reversed(range(MAX_RUNS)):
         folder = place / str(left)
         folder.mkdir()
         run = Run(folder, "shapes_over_time")

@@ -26,8 +26,8 @@ while time.process_time() < end:
     compile(ast.parse(source), "again", "exec")
     i += 1
 """
-LEAST_SHARE = 0.99
-LEAST_BLOCKS = 10000
+MIN_SHARE = 0.99
+MIN_BLOCKS = 10000
 # Backtrace 2 stands for those that the log does not hold.
 STACKS = """SELECT coalesce(sum(t.allocated_blocks), 0), sum(iif(t.backtrace_id = 2, t.allocated_blocks, 0)),
     count(*) FROM backtrace_totals AS t"""
@@ -77,7 +77,7 @@ def main():
             part.write_bytes(whole[:int(len(whole) * share)])
             blocks, lost, stacks = look(tools, part)
             print(f"{share:.0%} of {len(whole)} bytes: {blocks} blocks of {stacks} stacks, {lost} without one")
-            if blocks < LEAST_BLOCKS or stacks < 100 or lost > (1 - LEAST_SHARE) * blocks:
+            if blocks < MIN_BLOCKS or stacks < 100 or lost > (1 - MIN_SHARE) * blocks:
                 raise Failure("too few have stacks")
             if "how much is missing after that is unknown" not in headline(tools, part.with_suffix(".db")):
                 raise Failure("it is not said that more is missing than is known")

@@ -50,7 +50,7 @@ def work():
 other = threading.Thread(target=work)
 other.start(); work(); other.join()
 """
-LEAST_ROWS = 5000
+MIN_ROWS = 5000
 
 
 def dump(path):
@@ -137,7 +137,7 @@ class Run:
                 raise Failure(f"{table}: {len(followed[table])} rows of who followed, {len(rows)} of a single import; first {first}; meta "
                               f"{set(followed['meta']) ^ set(single['meta'])}")
         print(f"{n_rows} rows, {harness.Database(again).value('SELECT count(*) FROM processes')} processes")
-        if n_rows < LEAST_ROWS:
+        if n_rows < MIN_ROWS:
             raise Failure(f"{n_rows} rows only")
         return said
 

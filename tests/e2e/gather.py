@@ -34,7 +34,7 @@ while not select.select([sys.stdin], [], [], 0.002)[0]:
 print(n)
 """
 PYTHON = "/usr/bin/python3"
-RECORDER_PID_OFFSET = 240  # of struct log_file
+RECORDER_PID_OFFSET = 240  # of struct log_header
 
 
 def make_key(path, name="me", key=None):

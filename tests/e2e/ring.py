@@ -28,7 +28,7 @@ import survive  # noqa: E402
 from harness import Failure  # noqa: E402
 
 RING_BYTES = aggregate.RING_BYTES
-MOST_RINGS = 16  # LOG_ROTATION_MOST of lib/logfile/log_rotation.h
+MAX_RINGS = 16  # LOG_ROTATION_MAX of lib/logfile/log_rotation.h
 LIVE_BYTES = 8 << 20
 SLACK_BYTES = 1 << 20  # definitions, headers
 UNITS = {"early": 64 << 10,  # a ring that has many looks before the first certain event
@@ -114,7 +114,7 @@ class Watch(threading.Thread):
     def check(self):
         self.has_ended.set()
         self.join()
-        ring = MOST_RINGS * RING_BYTES + 2 * self.state
+        ring = MAX_RINGS * RING_BYTES + 2 * self.state
         print(f"generations: {self.ring} bytes at most, the folder {self.folder}, a state {self.state}")
         if self.ring > ring:
             raise Failure(f"generations had {self.ring} bytes, {ring} are the most")
@@ -133,7 +133,7 @@ def stopped(run):
     watch = Watch(run)
     watch.start()
     os.kill(keeper, signal.SIGSTOP)
-    run.wait_for("as many generations as there may be", lambda: run.ring_bytes() > (MOST_RINGS - 1) * RING_BYTES)
+    run.wait_for("as many generations as there may be", lambda: run.ring_bytes() > (MAX_RINGS - 1) * RING_BYTES)
     run.await_calls(3000000)
     os.kill(keeper, signal.SIGCONT)
     run.await_calls(300000)
@@ -159,7 +159,7 @@ def dead(run):
                 aggregate.kill_one(pid)
     thread = threading.Thread(target=kill_keepers, daemon=True)
     thread.start()
-    run.wait_for("as many generations as there may be", lambda: run.ring_bytes() > (MOST_RINGS - 1) * RING_BYTES)
+    run.wait_for("as many generations as there may be", lambda: run.ring_bytes() > (MAX_RINGS - 1) * RING_BYTES)
     run.await_calls(5000000)
     watch.check()
     killer.set()
@@ -182,7 +182,7 @@ def paced(run):
 
 def early(run):
     run.keeper()
-    for n_rings in range(2, MOST_RINGS - 1):  # each is seen by itself
+    for n_rings in range(2, MAX_RINGS - 1):  # each is seen by itself
         run.signal(signal.SIGCONT)
         run.wait_for(f"{n_rings} rings", lambda n=n_rings: run.ring_bytes() > n * run.unit or (run.place / "run.dat.state").exists())
         run.signal(signal.SIGSTOP)

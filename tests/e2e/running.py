@@ -25,7 +25,7 @@ from harness import Failure  # noqa: E402
 
 OPTIONS = {"elided": ["--cull-temporary=1000"], "bounded": ["--aggregate"]}
 N_KEPT = 16  # of workloads/survive.c
-MOST_BLOCKS = 500000  # made during one import
+MAX_BLOCKS = 500000  # made during one import
 
 
 class Running:
@@ -41,7 +41,7 @@ class Running:
         return sum(a for a, _, _ in survive.published(self.counts)) - sum(a for a, _, _ in self.before)
 
     def watch(self):
-        while self.n_made() < MOST_BLOCKS and not self.has_ended.wait(0.002):
+        while self.n_made() < MAX_BLOCKS and not self.has_ended.wait(0.002):
             pass
         os.kill(self.pid, signal.SIGSTOP)
 

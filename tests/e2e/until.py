@@ -65,7 +65,7 @@ ONLY_BY_REFERENCE = {"backtraces", "frames", "frame_lines", "objects", "call_sit
                      "packed_allocation_rows", "row_ranges", "sqlite_sequence", "backtrace_allocations"}
 NOT_COMPARED = {"processes": {"end_kind", "end_value"}, "modules": {"module_id"}, "meta": set()}
 META_OF_THE_END = ("import.seconds", "import.until_", "log.bytes", "nodes", "segments", "message.", "symbols.seconds", "unwinder.")
-# In struct log_file.
+# In struct log_header.
 START_NS_AT, LAST_TICKS_AT = 72, 88
 # Up to which all those that had not ended have their samples in the log.
 LAST_SAMPLES = """SELECT min(last_ns) FROM (SELECT max(at_ns) AS last_ns FROM memory_samples JOIN processes USING (process_id)

@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
     N_SENDERS = 2,
-    MOST_FILES = 64,
+    MAX_FILES = 64,
     MAX_BYTES = 300000,
 };
 
@@ -81,7 +81,7 @@ static void check_file(int dir, const char *name, uint64_t *total)
 {
     static const char allowed[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-";
-    struct log_file file;
+    struct log_header file;
     struct stat status;
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 

@@ -8,7 +8,7 @@
 #ifndef MTRACE_TESTS_LIB_LOG_READING_H
 #define MTRACE_TESTS_LIB_LOG_READING_H
 
-#include "importer/read/merge.h"
+#include "importer/read/event_stream.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -58,7 +58,7 @@ def live_log_elsewhere(path):
 
 
 def dropped(path):
-    """Events the collector counted as dropped; struct log_file says where."""
+    """Events the collector counted as dropped; struct log_header says where."""
     return sum(struct.unpack_from("<8Q", Path(path).read_bytes()[:HEADER_BYTES], 176))
 
 

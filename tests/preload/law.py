@@ -24,9 +24,9 @@ import harness  # noqa: E402
 import raw_log  # noqa: E402
 from harness import Failure, Skip  # noqa: E402
 
-MOST_STACK_BYTES = 512
+MAX_STACK_BYTES = 512
 WRAPPER_BYTES = 192  # below which the real function begins; realloc holds there what trackers are told of
-MOST_RARE_BYTES = 2048  # a rule is made, the segment changes; unwind_state.c goes elsewhere where little more is left
+MAX_RARE_BYTES = 2048  # a rule is made, the segment changes; unwind_state.c goes elsewhere where little more is left
 
 
 def preloaded(tools, log):
@@ -53,9 +53,9 @@ def check_stack(tools, place):
     for call, (typical, most) in tracked.items():
         real_typical, real_most = without[call]
         print(f"{call}: {typical} bytes, at most {most}; untracked {real_typical}, at most {real_most}")
-        if typical > max(MOST_STACK_BYTES, real_typical + WRAPPER_BYTES):
+        if typical > max(MAX_STACK_BYTES, real_typical + WRAPPER_BYTES):
             raise Failure(f"{call} takes {typical} bytes of stack, untracked {real_typical}")
-        if most > max(MOST_RARE_BYTES, real_most + WRAPPER_BYTES):
+        if most > max(MAX_RARE_BYTES, real_most + WRAPPER_BYTES):
             raise Failure(f"a {call} took {most} bytes of stack, untracked {real_most}")
 
 
@@ -73,8 +73,8 @@ def check_handlers(tools, place):
 
 # ---- threads ----
 
-MOST_CALLS = 4
-MOST_FAULTS = 3
+MAX_CALLS = 4
+MAX_FAULTS = 3
 
 
 def counted(place, name, argv, env):
@@ -95,7 +95,7 @@ def check_threads(tools, place):
     argv = [tools.workloads / "short_threads"]
     n_threads = int(re.search(r"expect threads (\d+)", succeed(argv, place, {})).group(1))
     untracked, tracked = counted(place, "untracked", argv, {}), counted(place, "tracked", argv, preloaded(tools, place / "run.dat"))
-    for what, without, recorded, most in zip(("system calls", "page faults"), untracked, tracked, (MOST_CALLS, MOST_FAULTS)):
+    for what, without, recorded, most in zip(("system calls", "page faults"), untracked, tracked, (MAX_CALLS, MAX_FAULTS)):
         print(f"{what}: {without} untracked, {recorded} recorded, {n_threads} threads")
         if without < n_threads:
             raise Failure(f"only {without} {what} of {n_threads} threads: they were not counted")

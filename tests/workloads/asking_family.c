@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 
 enum {
-    MOST_GROUPS = 64,
+    MAX_GROUPS = 64,
     N_KEPT = 1 << 16,
 };
 
@@ -22,7 +22,7 @@ struct books {
     long blocks, bytes, live_blocks, live_bytes;
 };
 
-static struct books books[MOST_GROUPS];
+static struct books books[MAX_GROUPS];
 static void *kept[N_KEPT];
 static size_t n_kept;
 static const char *folder;
@@ -81,7 +81,7 @@ static void ask(void)
         close(fd);
     }
     fd = open_file("books");
-    for (uint32_t group = 0; group < MOST_GROUPS; group++)
+    for (uint32_t group = 0; group < MAX_GROUPS; group++)
         if (books[group].blocks)
             dprintf(fd, "%u %ld %ld %ld %ld\n", group, books[group].blocks, books[group].bytes,
                     books[group].live_blocks, books[group].live_bytes);

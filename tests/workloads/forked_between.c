@@ -29,11 +29,11 @@
 #include <sys/wait.h>
 
 enum {
-    MOST_POINTS = 30000,
+    MAX_POINTS = 30000,
     N_AFTER = 10,
     N_REPORTS = 20,
-    MOST_PAGES_MORE = 4096,
-    MOST_DESCRIPTORS = 65536,
+    MAX_PAGES_MORE = 4096,
+    MAX_DESCRIPTORS = 65536,
     N_KEY_ROUNDS = 4, /* of destructors, of glibc */
     ALARM_US = 3000,
     N_REPORTS_LEFT = 4,
@@ -83,7 +83,7 @@ static unsigned count_descriptors(void)
 {
     unsigned n = 0;
 
-    for (int i = 0; i < MOST_DESCRIPTORS; i++)
+    for (int i = 0; i < MAX_DESCRIPTORS; i++)
         n += fcntl(i, F_GETFD) >= 0;
     return n;
 }
@@ -364,7 +364,7 @@ static void interrupt(const struct call *call, const struct stepper_point *point
 
 static void interrupt_each(const struct call *call)
 {
-    static struct stepper_point points[MOST_POINTS];
+    static struct stepper_point points[MAX_POINTS];
     unsigned n_points;
 
     call->before();
@@ -372,7 +372,7 @@ static void interrupt_each(const struct call *call)
     call->after();
     interrupt(call, NULL);
     n_points = stepper_n_points();
-    if (n_points > MOST_POINTS || (n_points == 0 && mtrace_present()))
+    if (n_points > MAX_POINTS || (n_points == 0 && mtrace_present()))
         abort();
     for (unsigned i = 0; i < n_points; i++)
         points[i] = stepper_point(i);
@@ -432,7 +432,7 @@ static bool has_left_nothing(unsigned n_descriptors, unsigned long n_pages)
     unsigned n_descriptors_now = count_descriptors();
     unsigned long n_pages_now = count_pages();
 
-    if (!leaves || (n_descriptors_now == n_descriptors && n_pages_now < n_pages + MOST_PAGES_MORE))
+    if (!leaves || (n_descriptors_now == n_descriptors && n_pages_now < n_pages + MAX_PAGES_MORE))
         return true;
     fprintf(stderr, "%u descriptors, then %u; %lu pages, then %lu\n", n_descriptors,
             n_descriptors_now, n_pages, n_pages_now);

@@ -18,7 +18,7 @@ enum {
     N_ROUNDS = 40,
     N_AT_ONCE = 20,
     N_FOR_COST = 10000,
-    MOST_LIBRARIES = 16,
+    MAX_LIBRARIES = 16,
 };
 
 static int (*make)(int n);
@@ -59,11 +59,11 @@ static void *open_plugin(const char *path)
 
 static void run_round(const char *path, char **libraries)
 {
-    void *handles[MOST_LIBRARIES];
+    void *handles[MAX_LIBRARIES];
     void *plugin;
     size_t n = 0;
 
-    for (; libraries[n] && n < MOST_LIBRARIES; n++)
+    for (; libraries[n] && n < MAX_LIBRARIES; n++)
         handles[n] = dlopen(libraries[n], RTLD_NOW | RTLD_LOCAL);
     plugin = open_plugin(path);
     atomic_store(&is_over, false);

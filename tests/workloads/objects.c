@@ -14,7 +14,7 @@
 
 enum {
     TEXT_BYTES = 4096,
-    MOST_ROOTS = 4096, /* as mtrace_objects.h says */
+    MAX_ROOTS = 4096, /* as mtrace_objects.h says */
     LONG_LIST = 200000,
     N_THREADS = 8,
 };
@@ -298,14 +298,14 @@ static void roots(void)
 /* As many roots as there can be, and more; a place that is given up is used again. */
 static void many_roots(void)
 {
-    static struct holder all[MOST_ROOTS];
+    static struct holder all[MAX_ROOTS];
     struct mtrace_walk *walk = mtrace_walk_new();
     unsigned n = 0;
 
     mtrace_root_unregister(&g_root);
-    while (n < MOST_ROOTS && mtrace_root_register("many", &all[n], sizeof(all[n]), visit_root))
+    while (n < MAX_ROOTS && mtrace_root_register("many", &all[n], sizeof(all[n]), visit_root))
         all[n++].p = own_malloc(1);
-    check(n == (mtrace_present() ? MOST_ROOTS : 0));
+    check(n == (mtrace_present() ? MAX_ROOTS : 0));
     check(!mtrace_root_register("more", &g_root, sizeof(g_root), visit_root));
     check(mtrace_root_register("again", &all[0], sizeof(all[0]), visit_root) == mtrace_present());
     mtrace_root_unregister(&all[1]);
@@ -313,10 +313,10 @@ static void many_roots(void)
     g_root.p = own_malloc(1);
     mtrace_walk_roots(walk);
     check(mtrace_walk_total_bytes(walk)
-          == (mtrace_present() ? MOST_ROOTS * (sizeof(all[0]) + OWN_BYTES(1)) : 0));
+          == (mtrace_present() ? MAX_ROOTS * (sizeof(all[0]) + OWN_BYTES(1)) : 0));
     check(mtrace_walk_record(walk, "many") == 0);
     mtrace_walk_free(walk);
-    expect("claimed_blocks", MOST_ROOTS);
+    expect("claimed_blocks", MAX_ROOTS);
     expect("unclaimed_own", OWN_BYTES(1));
 }
 

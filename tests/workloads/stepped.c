@@ -33,8 +33,8 @@ enum {
     N_PLACES = 32768,
     N_AFTER = 100,
     FURTHER = 20,
-    MOST_POINTS = 30000, /* where nothing is optimized half as many */
-    MOST_THREADS = MOST_POINTS + 2,
+    MAX_POINTS = 30000, /* where nothing is optimized half as many */
+    MAX_THREADS = MAX_POINTS + 2,
     STACK_BYTES = 64 * 1024,
     N_KEY_ROUNDS = 4, /* of destructors, of glibc */
 };
@@ -213,13 +213,13 @@ __attribute__((noinline)) static bool interrupt(const struct stepper_point *poin
 
 /* ---- all instructions ---- */
 
-static struct stepper_point points[MOST_POINTS];
+static struct stepper_point points[MAX_POINTS];
 static unsigned n_points;
 
 static void keep_points(void)
 {
     n_points = stepper_n_points();
-    if (n_points > MOST_POINTS)
+    if (n_points > MAX_POINTS)
         abort();
     for (unsigned i = 0; i < n_points; i++)
         points[i] = stepper_point(i);
@@ -320,8 +320,8 @@ static void interrupt_new_thread(struct first_call *call, pthread_t *ret_thread)
 /* Of the second one come the points: not all is new. */
 static void interrupt_new_threads(unsigned stride)
 {
-    static pthread_t threads[MOST_THREADS];
-    static struct first_call calls[MOST_THREADS];
+    static pthread_t threads[MAX_THREADS];
+    static struct first_call calls[MAX_THREADS];
     unsigned n = 0;
 
     if (pipe(gate) != 0)

@@ -23,8 +23,8 @@ enum command {
 };
 
 enum {
-    MOST_POINTS = 1 << 15,
-    MOST_CODE_BYTES = 1 << 20,
+    MAX_POINTS = 1 << 15,
+    MAX_CODE_BYTES = 1 << 20,
     OFTEN = 3,
     BREAK_AT_CODE = 1, /* DR7: the address in DR0, when code is run there */
 };
@@ -36,7 +36,7 @@ static volatile struct shared {
     bool has_fired;
     int is_traced; /* 1, or negative errno */
     unsigned n_points;
-    struct stepper_point points[MOST_POINTS];
+    struct stepper_point points[MAX_POINTS];
 } * shared;
 
 static uintptr_t low, high; /* of the collector's code; none where it is not there */
@@ -52,7 +52,7 @@ static int find_collector(struct dl_phdr_info *info, size_t size, void *unused)
         if (part->p_type == PT_LOAD && part->p_flags & PF_X) {
             low = info->dlpi_addr + part->p_vaddr;
             high = low + part->p_memsz;
-            if (part->p_memsz > MOST_CODE_BYTES)
+            if (part->p_memsz > MAX_CODE_BYTES)
                 abort();
         }
     }
@@ -98,7 +98,7 @@ static bool resume(enum __ptrace_request how, pid_t thread, int *signal)
 
 static void add_point(uintptr_t rip, unsigned time)
 {
-    if (shared->n_points < MOST_POINTS) {
+    if (shared->n_points < MAX_POINTS) {
         shared->points[shared->n_points].rip = rip;
         shared->points[shared->n_points++].time = time;
     }
@@ -107,7 +107,7 @@ static void add_point(uintptr_t rip, unsigned time)
 /* The thread stands behind its int3, and comes to the one of its end. */
 static void look(pid_t thread)
 {
-    static unsigned times[MOST_CODE_BYTES];
+    static unsigned times[MAX_CODE_BYTES];
     int signal = 0;
 
     memset(times, 0, sizeof(times));

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 enum {
-    MOST_TRACKERS = 16,
+    MAX_TRACKERS = 16,
     N_JUMPS = 5000,
     LONGEST_SECONDS = 120, /* then something waits for ever */
     N_CROWD = 4,
@@ -83,7 +83,7 @@ static void *emit_until_over(void *unused)
         jumps_allow(true);
         for (;;) {
             const struct unwind_origin origin = {.cfa = here};
-            (void)event_callbacks_is_telling(&origin); /* as each event asks */
+            (void)event_callbacks_is_running(&origin); /* as each event asks */
             emit(MTRACE_EVENT_ALLOC, 4096);
             emit(MTRACE_EVENT_FREE, 4096);
         }
@@ -123,7 +123,7 @@ static void leave(const struct mtrace_event *event, void *user)
     const struct unwind_origin origin = {.cfa = (uintptr_t)__builtin_frame_address(0)};
 
     (void)event;
-    assert_true(event_callbacks_is_telling(&origin));
+    assert_true(event_callbacks_is_running(&origin));
     siglongjmp(*(sigjmp_buf *)user, 1);
 }
 
@@ -170,7 +170,7 @@ static void *leave_once(void *unused)
     if (sigsetjmp(back, 0) == 0)
         emit(MTRACE_EVENT_ALLOC, 16384);
     use_stack();
-    assert_false(event_callbacks_is_telling(&origin));
+    assert_false(event_callbacks_is_running(&origin));
     assert_true(remove_outside(handle));
     return NULL;
 }
@@ -320,7 +320,7 @@ static void remove_itself_and_fill(const struct mtrace_event *event, void *user)
     (void)event;
     for (unsigned i = 0; i < 2; i++) /* no other thread runs it */
         assert_int_equal(event_callbacks_remove(*(int *)user, true, &origin), 0);
-    while (g_n_added_inside < MOST_TRACKERS
+    while (g_n_added_inside < MAX_TRACKERS
            && event_callbacks_add(receive_nothing, NULL, MTRACE_EVENT_ALLOC))
         g_n_added_inside++;
 }
@@ -334,12 +334,12 @@ TEST(a_callback_keeps_its_place_until_it_returns)
     handle = event_callbacks_add(remove_itself_and_fill, &handle, MTRACE_EVENT_FREE);
     emit(MTRACE_EVENT_ALLOC, 12288);
     emit(MTRACE_EVENT_FREE, 12288);
-    assert_int_equal(g_n_added_inside, MOST_TRACKERS - 1);
+    assert_int_equal(g_n_added_inside, MAX_TRACKERS - 1);
     last = event_callbacks_add(receive_nothing, NULL, MTRACE_EVENT_ALLOC);
     assert_true(last > 0);
     assert_int_equal(event_callbacks_add(receive_nothing, NULL, MTRACE_EVENT_ALLOC), 0);
     assert_false(remove_outside(handle));
-    for (int i = 1; i < last + MOST_TRACKERS * MOST_TRACKERS; i++)
+    for (int i = 1; i < last + MAX_TRACKERS * MAX_TRACKERS; i++)
         (void)remove_outside(i);
 }
 

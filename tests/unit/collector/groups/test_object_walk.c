@@ -18,7 +18,7 @@ enum {
     LONG_LIST = 100000,
     N_KEYS = 3000, /* names that fill more than a chunk, nodes and claims more than one array */
     NAME_BYTES = 300,
-    MOST_MAPPINGS = 200,
+    MAX_MAPPINGS = 200,
     PATH_BYTES = 64,
 };
 
@@ -152,7 +152,7 @@ TEST(any_mapping_may_fail)
 
     for (size_t i = 0; i < N_KEYS; i++)
         assert_non_null(blocks[i] = malloc(16));
-    for (unsigned at = 1; at < MOST_MAPPINGS; at++) {
+    for (unsigned at = 1; at < MAX_MAPPINGS; at++) {
         struct mtrace_walk *walk;
         g_n_mappings = 0;
         g_fails_at = at;

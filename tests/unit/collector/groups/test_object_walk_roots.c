@@ -14,7 +14,7 @@ enum {
     N_OF_THREAD = 50,
 };
 
-static char g_objects[OBJECT_ROOTS_MOST + 1];
+static char g_objects[OBJECT_ROOTS_MAX + 1];
 static pthread_barrier_t g_changes;
 static _Atomic bool g_stops_with_lock, g_gave_up;
 static bool g_is_refused;
@@ -75,18 +75,18 @@ static bool has(size_t object)
 TEST(there_is_room_for_so_many)
 {
     assert_false(object_roots_add(&(struct mtrace_root){"none", NULL, 1, NULL}));
-    for (size_t i = 0; i < OBJECT_ROOTS_MOST; i++)
+    for (size_t i = 0; i < OBJECT_ROOTS_MAX; i++)
         assert_true(add(i));
     assert_true(add(7)); /* again */
-    assert_false(add(OBJECT_ROOTS_MOST));
-    assert_int_equal(count_roots(), OBJECT_ROOTS_MOST);
+    assert_false(add(OBJECT_ROOTS_MAX));
+    assert_int_equal(count_roots(), OBJECT_ROOTS_MAX);
     object_roots_remove(&g_objects[9]);
-    assert_true(add(OBJECT_ROOTS_MOST)); /* in that one's place */
-    for (size_t i = 0; i <= OBJECT_ROOTS_MOST; i++)
+    assert_true(add(OBJECT_ROOTS_MAX)); /* in that one's place */
+    for (size_t i = 0; i <= OBJECT_ROOTS_MAX; i++)
         object_roots_remove(&g_objects[i]);
     object_roots_remove(NULL);
     assert_int_equal(count_roots(), 0);
-    assert_int_equal(object_roots_at(OBJECT_ROOTS_MOST).object, NULL);
+    assert_int_equal(object_roots_at(OBJECT_ROOTS_MAX).object, NULL);
 }
 
 static void *read_first(void *unused)

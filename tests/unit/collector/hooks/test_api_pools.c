@@ -109,7 +109,7 @@ TEST(each_call_is_one_record)
 /* The largest block and the highest address there can be. */
 TEST(limits_are_recorded_and_what_is_beyond_is_counted)
 {
-    const uint64_t most_bytes = ((uint64_t)1 << LOG_SIZE_BITS) - 1;
+    const uint64_t max_bytes = ((uint64_t)1 << LOG_SIZE_BITS) - 1;
     const uint64_t end = (uint64_t)1 << LOG_ADDRESS_BITS;
     const uint32_t pool = api_pool_create("limits");
     const uint64_t n_bad = groups_counters().bad_handles;
@@ -117,14 +117,14 @@ TEST(limits_are_recorded_and_what_is_beyond_is_counted)
 
     if (sizeof(uintptr_t) < sizeof(uint64_t))
         skip(); /* there is nothing beyond */
-    api_pool_alloc(pool, g_slab, (size_t)most_bytes);
-    assert_int_equal(last_words(3)[2], size_word(pool, most_bytes));
+    api_pool_alloc(pool, g_slab, (size_t)max_bytes);
+    assert_int_equal(last_words(3)[2], size_word(pool, max_bytes));
     api_pool_alloc(pool, (void *)(uintptr_t)(end - 16), 16);
     assert_int_equal(address_of(last_words(3)), end - 16);
     before = g_thread.cursor;
     api_pool_alloc(pool, (void *)(uintptr_t)(end - 16), 17);
     api_pool_alloc(pool, (void *)(uintptr_t)end, 0);
-    api_pool_alloc(pool, g_slab, (size_t)(most_bytes + 1));
+    api_pool_alloc(pool, g_slab, (size_t)(max_bytes + 1));
     api_pool_free(pool, (void *)(uintptr_t)end);
     assert_ptr_equal(g_thread.cursor, before);
     assert_int_equal(groups_counters().bad_handles, n_bad + 4);

@@ -21,7 +21,7 @@
 enum {
     N_SEGMENTS = 12,
     BYTES = 100,
-    MOST_EVENTS = 1000000,
+    MAX_EVENTS = 1000000,
     N_NAMES = 32, /* that fill a segment and more */
 };
 
@@ -70,7 +70,7 @@ static void forget_drops(void)
 
 static void fill_log(void)
 {
-    for (unsigned i = 0; i < MOST_EVENTS && mtrace_counters().dropped == 0; i++)
+    for (unsigned i = 0; i < MAX_EVENTS && mtrace_counters().dropped == 0; i++)
         give_back(take());
     assert_true(mtrace_counters().dropped > 0);
 }

@@ -107,11 +107,11 @@ TEST_WITH(a_log_defines_once, open_log, close_log)
 
 TEST_WITH(the_longest_text, open_log, close_log)
 {
-    static char text[NAME_TABLE_MOST_BYTES + 1];
+    static char text[NAME_TABLE_MAX_BYTES + 1];
 
-    memset(text, 'x', NAME_TABLE_MOST_BYTES);
+    memset(text, 'x', NAME_TABLE_MAX_BYTES);
     for (int i = 0; i < 20; i++) /* more than a piece of text memory */
-        assert_int_not_equal(name_table_add(&g_table, text, NAME_TABLE_MOST_BYTES), 0);
+        assert_int_not_equal(name_table_add(&g_table, text, NAME_TABLE_MAX_BYTES), 0);
     assert_true(name_table_define(&g_table, FIRST, 3));
     assert_int_equal(count_definitions(FIRST, text), 1);
 }
@@ -130,7 +130,7 @@ TEST_WITH(an_id_that_lost_a_race_is_not_counted, open_log, close_log)
 
 TEST_WITH(ids_run_out, open_log, close_log)
 {
-    static const char text[NAME_TABLE_MOST_BYTES];
+    static const char text[NAME_TABLE_MAX_BYTES];
 
     g_table.next_id = NAME_TABLE_CHUNK * NAME_TABLE_CHUNKS - 1;
     assert_int_equal(name_table_add(&g_table, "last", 4), NAME_TABLE_CHUNK * NAME_TABLE_CHUNKS - 1);
@@ -140,7 +140,7 @@ TEST_WITH(ids_run_out, open_log, close_log)
     /* Nothing is kept of texts that get none. */
     g_n_maps = 0;
     for (int i = 0; i < 100; i++)
-        assert_int_equal(name_table_add(&g_table, text, NAME_TABLE_MOST_BYTES), 0);
+        assert_int_equal(name_table_add(&g_table, text, NAME_TABLE_MAX_BYTES), 0);
     assert_int_equal(g_n_maps, 0);
 }
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-    MOST_SECONDS = 20
+    MAX_SECONDS = 20
 };
 
 static pthread_barrier_t g_step;
@@ -59,7 +59,7 @@ static int look_in_child(void)
     loader_lock_forget();
     wrong |= loader_lock_try() ? 0 : 2;
     loader_lock_leave();
-    alarm(MOST_SECONDS);
+    alarm(MAX_SECONDS);
     dl_iterate_phdr(look_nested, &n_had);
     loader_lock_forget(); /* nobody has it: nothing changes */
     return wrong | (n_had == 10 ? 0 : 4);

@@ -29,7 +29,7 @@
 enum {
     LONGEST_SECONDS = 60, /* then something waits for ever */
     N_COMMANDS = 3000,
-    MOST_MARKS = 8,
+    MAX_MARKS = 8,
 };
 
 static struct log_fixture g_log;
@@ -38,7 +38,7 @@ static struct log_fixture g_log;
 
 static void (*g_in_the_midst)(void); /* once, while a window is being begun or ended */
 static _Atomic uint32_t g_n_switches, g_n_marked, g_n_unwritten;
-static char g_marks[MOST_MARKS][LOG_MAILBOX_NAME_BYTES];
+static char g_marks[MAX_MARKS][LOG_MAILBOX_NAME_BYTES];
 static _Atomic bool g_is_child;
 static unsigned g_n_left;
 
@@ -73,7 +73,7 @@ bool __wrap_record_labelled(enum log_event_kind kind, uint64_t address, uint64_t
 {
     uint32_t n = atomic_fetch_add(&g_n_marked, 1);
 
-    if (n < MOST_MARKS)
+    if (n < MAX_MARKS)
         (void)snprintf(g_marks[n], sizeof(g_marks[n]), "%s", text);
     return was_written(__real_record_labelled(kind, address, words, n_words, text, ret_ticks));
 }
@@ -300,15 +300,15 @@ static void who_shares_our_memory_leaves_it_to_us(void **state)
         control_commands_handle();
         assert_int_equal(n_handled(), 0);
         assert_int_equal(g_n_switches + g_n_left, 0);
-        assert_true(mode_has(MODE_WAKEUP));
+        assert_true(mode_has(MODE_COMMAND_PENDING));
         atomic_store(&g_is_child, false);
         control_commands_handle();
         assert_int_equal(n_handled(), 1);
         assert_int_equal(g_n_switches + g_n_left, 1);
-        assert_false(mode_has(MODE_WAKEUP));
+        assert_false(mode_has(MODE_COMMAND_PENDING));
         atomic_store(&g_is_child, true); /* without an order it has nothing to leave to us */
         control_commands_handle();
-        assert_false(mode_has(MODE_WAKEUP));
+        assert_false(mode_has(MODE_COMMAND_PENDING));
     }
 }
 
@@ -375,10 +375,10 @@ static void an_event_finds_a_command_after_a_while(void **state)
     since = clock_ticks_before();
     while (clock_ticks_before() - since < while_ticks)
         ;
-    assert_false(mode_has(MODE_WAKEUP));
+    assert_false(mode_has(MODE_COMMAND_PENDING));
     write_event();
     assert_int_equal(segment_log()->next_sequence, sequence);
-    assert_true(mode_has(MODE_WAKEUP));
+    assert_true(mode_has(MODE_COMMAND_PENDING));
     control_commands_handle();
     assert_int_equal(n_handled(), 1);
     assert_false(state_is_tracing());

@@ -15,7 +15,7 @@ enum {
     N_HELD = 1000,
     FIRST_ADDRESS = 4096,
     OTHER_ADDRESS = 64,
-    MOST_BYTES_A_BLOCK = 256,
+    MAX_BYTES_A_BLOCK = 256,
     FIRST_BYTES = 128 * 1024,
 };
 
@@ -129,7 +129,7 @@ TEST(any_number_is_known)
     for (uint32_t i = 1; i <= N_MANY; i++)
         assert_true(is_known(FIRST_ADDRESS + (uintptr_t)i * 48, i));
     assert_int_equal(live_block_index_count_lost(), n_lost);
-    assert_true(g_mapped_bytes < (size_t)N_MANY * MOST_BYTES_A_BLOCK);
+    assert_true(g_mapped_bytes < (size_t)N_MANY * MAX_BYTES_A_BLOCK);
     assert_true(live_block_index_move(block_at(FIRST_ADDRESS + 48), 77, &known));
     assert_int_equal(known.group, 1);
     assert_true(live_block_index_find(block_at(FIRST_ADDRESS + 48), &known));

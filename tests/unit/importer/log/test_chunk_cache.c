@@ -14,11 +14,11 @@
 
 enum {
     PART_BYTES = 5 * CHECKPOINT_CHUNK_BYTES,
-    MOST_BYTES = 16 * CHECKPOINT_CHUNK_BYTES
+    MAX_BYTES = 16 * CHECKPOINT_CHUNK_BYTES
 };
 
 struct bytes {
-    uint8_t bytes[MOST_BYTES];
+    uint8_t bytes[MAX_BYTES];
     size_t n;
 };
 
@@ -27,7 +27,7 @@ static int put(void *context, const void *chunk, size_t n_bytes, struct error *e
     struct bytes *all = context;
 
     (void)err;
-    assert_true(all->n + n_bytes <= MOST_BYTES);
+    assert_true(all->n + n_bytes <= MAX_BYTES);
     memcpy(all->bytes + all->n, chunk, n_bytes);
     all->n += n_bytes;
     return 0;

@@ -320,7 +320,7 @@ static void test_final_before(void **state)
 static void test_past(void **state)
 {
     enum {
-        N = 5 * CLOCK_PAST_MOST / 2
+        N = 5 * CLOCK_PAST_MAX / 2
     };
 
     struct clock_pair *pairs = calloc(N, sizeof *pairs);
@@ -336,7 +336,7 @@ static void test_past(void **state)
     struct clock_map whole = make(pairs, N, 1);
     struct clock_map half = make(pairs, N / 2, 1);
     assert_int_equal(clock_past_take(&past, &half, UINT64_MAX), 0);
-    assert_true(past.n_closed <= CLOCK_PAST_MOST && past.pairs[0].ticks == pairs[0].ticks);
+    assert_true(past.n_closed <= CLOCK_PAST_MAX && past.pairs[0].ticks == pairs[0].ticks);
     clock_map_init(&later, false);
     for (size_t i = N / 2 - 3; i < N; i++)
         assert_int_equal(clock_map_add(&later, pairs[i].ticks, pairs[i].ns), 0);

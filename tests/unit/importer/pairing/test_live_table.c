@@ -96,13 +96,13 @@ static void prefetch_slots(void **state)
         struct live_table_prefetch_slot *prefetch_slot = &prefetch_slots[step % AHEAD];
         uint32_t number = numbers[step % AHEAD];
         if (step > AHEAD) {
-            struct live_block *block = live_table_find_prefetch_slot(&table, prefetch_slot);
-            assert_true(live_table_is_prefetch_slot(&table, address_of(number), prefetch_slot));
+            struct live_block *block = live_table_find_prefetched(&table, prefetch_slot);
+            assert_true(live_table_prefetch_is_for(&table, address_of(number), prefetch_slot));
             assert_int_equal(block ? block->allocation_id : 0, ids[number]);
             if (block) {
-                live_table_remove_prefetch_slot(&table, prefetch_slot);
+                live_table_remove_prefetched(&table, prefetch_slot);
             } else {
-                block = live_table_put_prefetch_slot(&table, prefetch_slot);
+                block = live_table_add_prefetched(&table, prefetch_slot);
                 if (!block) /* it has to grow */
                     assert_int_equal(live_table_add(&table, address_of(number), &block, NULL), 0);
                 block->allocation_id = step & 0xffffff;

@@ -576,10 +576,10 @@ static void ids_are_given_once(void **state)
         assert_non_null(block);
         assert_int_equal(block->allocation_id, (UINT64_C(1) << 40) + i);
     }
-    counts->allocations = LIVE_BLOCK_MOST_ID - 1;
+    counts->allocations = LIVE_BLOCK_MAX_ID - 1;
     event.address = Y;
     block = plain_allocation(&story, &event);
-    assert_int_equal(block->allocation_id, LIVE_BLOCK_MOST_ID);
+    assert_int_equal(block->allocation_id, LIVE_BLOCK_MAX_ID);
     event.address = Y + 16;
     assert_null(plain_allocation(&story, &event));
     assert_int_equal(pairing_event(story.pairing, &event, &err), ERROR_FORMAT);

@@ -276,7 +276,7 @@ static void test_process(void **state)
     assert_int_equal(event.pair, 90 | 20ull << 32);
     assert_int_equal(event.result, 7);
     assert_int_equal(event.free_backtrace, BACKTRACE);
-    assert_int_equal(event.least_bytes, 10);
+    assert_int_equal(event.min_bytes, 10);
     assert_int_equal(event.largest_bytes, 200);
     assert_int_equal(event.temporary_bytes, 700);
     assert_int_equal(event.largest_ns_ago, 40);

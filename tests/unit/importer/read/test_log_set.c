@@ -35,7 +35,7 @@ static void test_definitions_of_a_process(void **state)
     static const char *const arguments[] = {"prog", "-x", "", "last", NULL};
     const char *path = log_reading_path("process");
     struct log_builder *builder = open_builder(path, state);
-    struct log_file *header = log_builder_header(builder);
+    struct log_header *header = log_builder_header(builder);
     struct log_def unload = {.kind = LOG_DEF_MODULE_END, .id = 2, .ticks = START_NS + 900};
     struct log_def setting = {.kind = LOG_DEF_SETTING};
     struct log_def message = {.kind = LOG_DEF_MESSAGE};
@@ -432,13 +432,13 @@ static void test_wrong_files_are_named(void **state)
 {
     const char *path = log_reading_path("header");
     static const char zeros[8192];
-    struct log_file *header;
+    struct log_header *header;
     uint8_t *bytes;
     size_t n;
 
     log_builder_close(open_builder(path, state));
     n = log_reading_load(path, &bytes);
-    header = (struct log_file *)(void *)bytes;
+    header = (struct log_header *)(void *)bytes;
 
     check_refusal(log_reading_path("absent"), ERROR_IO, "No such file");
     check_refusal(log_reading_path("."), ERROR_FORMAT, "directory");
@@ -522,7 +522,7 @@ static void test_truncation(void **state)
 
     build_sequence(path, *state != NULL);
     n = log_reading_load(path, &bytes);
-    for (size_t length = sizeof(struct log_file); length <= n; length += 1 + (n - length) / 8) {
+    for (size_t length = sizeof(struct log_header); length <= n; length += 1 + (n - length) / 8) {
         uint64_t n_damages;
         bool is_prefix;
         size_t n_events;
@@ -580,8 +580,8 @@ static void test_trailer_of_another_machine(void **state)
     (void)state;
     build_sequence(path, true);
     n = log_reading_load(path, &bytes);
-    ((struct log_file *)(void *)bytes)->word_bytes = 4;
-    ((struct log_file *)(void *)bytes)->arch = LOG_ARCH_ARM;
+    ((struct log_header *)(void *)bytes)->word_bytes = 4;
+    ((struct log_header *)(void *)bytes)->arch = LOG_ARCH_ARM;
     log_reading_store(path, bytes, n);
     free(bytes);
     assert_int_equal(count_sequence(path, &n_damages, &is_prefix), N_SEQUENCE);
@@ -666,7 +666,7 @@ static void test_packed_file_and_pool(void **state)
 /* Mapped from then on, as who packs a log has it. */
 static void store_log(const char *path, uint8_t *bytes, size_t n)
 {
-    struct log_file *header = (struct log_file *)bytes;
+    struct log_header *header = (struct log_header *)bytes;
 
     header->recorder_pid = (uint32_t)getpid();
     header->start_unix_ns = 0; /* so that it is not known that the log is older than we are */
@@ -762,7 +762,7 @@ static void test_a_request_is_seen(void **state)
     (void)state;
     log_builder_close(builder);
     n = log_reading_load(path, &bytes);
-    request = log_mailbox_of((struct log_file *)(void *)bytes);
+    request = log_mailbox_of((struct log_header *)(void *)bytes);
     store_log(path, bytes, n);
     struct log_set *set = log_reading_open(path);
     assert_true(log_set_is_growing(set));
@@ -927,7 +927,7 @@ static void test_what_may_be_elided_is_not_certain(void **state)
     build_sequence(pool, false);
     n_packed = log_reading_load(path, &packed_bytes);
     n_pool = log_reading_load(pool, &pool_bytes);
-    struct log_file *header = (struct log_file *)(void *)pool_bytes;
+    struct log_header *header = (struct log_header *)(void *)pool_bytes;
     struct log_packing *packing = (struct log_packing *)(void *)(pool_bytes + LOG_PACKING_OFFSET);
     store_log(path, packed_bytes, n_packed / 2);
     header->last_ticks = header->last_monotonic_ns = START_NS + second_ns;
@@ -937,7 +937,7 @@ static void test_what_may_be_elided_is_not_certain(void **state)
         struct log_set *set = log_reading_open(path);
         assert_true(log_set_is_growing(set));
         for (uint64_t time_limit = 0; time_limit <= time_limit_ns; time_limit += time_limit_ns) {
-            uint64_t mark_ns = log_set_mark(set, time_limit) >> CLOCK_MAP_FRACTION_BITS;
+            uint64_t mark_ns = log_set_watermark(set, time_limit) >> CLOCK_MAP_FRACTION_BITS;
             assert_int_equal(mark_ns < watermark_ns, i);
             assert_true(mark_ns >= watermark_ns / 2);
         }
@@ -960,7 +960,7 @@ static void test_begun_while_listed(void **state)
     (void)state;
     build_sequence(path, false);
     n = log_reading_load(path, &bytes);
-    struct log_file *header = (struct log_file *)(void *)bytes;
+    struct log_header *header = (struct log_header *)(void *)bytes;
     uint64_t n_whole = header->next_sequence - 1;
     header->next_sequence = n_whole; /* the last one came since */
     store_log(path, bytes, n);

@@ -26,15 +26,15 @@ static uint64_t now_ns(clockid_t clock)
 }
 
 /* Of a log that begins now. */
-static struct log_file begin_log(void)
+static struct log_header begin_log(void)
 {
-    return (struct log_file){.start_monotonic_ns = now_ns(CLOCK_MONOTONIC),
-                             .start_unix_ns = now_ns(CLOCK_REALTIME)};
+    return (struct log_header){.start_monotonic_ns = now_ns(CLOCK_MONOTONIC),
+                               .start_unix_ns = now_ns(CLOCK_REALTIME)};
 }
 
 TEST(the_writer_itself)
 {
-    struct log_file header = begin_log();
+    struct log_header header = begin_log();
 
     assert_true(writer_liveness_writes(getpid(), &header));
     assert_false(writer_liveness_writes(0, &header)); /* nobody */
@@ -42,7 +42,7 @@ TEST(the_writer_itself)
 
 TEST(nothing_recorded_yet)
 {
-    struct log_file header = {.start_unix_ns = 0};
+    struct log_header header = {.start_unix_ns = 0};
 
     assert_true(writer_liveness_writes(getpid(), &header));
 }
@@ -50,7 +50,7 @@ TEST(nothing_recorded_yet)
 /* The log began a minute after the machine, and this process later than that. */
 TEST(a_later_process_has_the_pid)
 {
-    struct log_file header = begin_log();
+    struct log_header header = begin_log();
     uint64_t up_ns = now_ns(CLOCK_MONOTONIC);
 
     if (up_ns < UINT64_C(600) * 1000000000)
@@ -63,7 +63,7 @@ TEST(a_later_process_has_the_pid)
 /* The same pid, as long after the start of an earlier boot. */
 TEST(the_machine_was_started_again)
 {
-    struct log_file header = begin_log();
+    struct log_header header = begin_log();
 
     header.start_unix_ns -= now_ns(CLOCK_BOOTTIME) + UINT64_C(86400) * 1000000000;
     header.start_monotonic_ns += UINT64_C(86400) * 1000000000;
@@ -72,7 +72,7 @@ TEST(the_machine_was_started_again)
 
 TEST(a_process_that_ended)
 {
-    struct log_file header = begin_log();
+    struct log_header header = begin_log();
     pid_t pid = fork();
     siginfo_t info;
 
@@ -96,7 +96,7 @@ static void set_descriptors(rlim_t n)
 /* RU-1 */
 TEST(without_a_descriptor_nobody_is_gone)
 {
-    struct log_file header = begin_log();
+    struct log_header header = begin_log();
     struct rlimit limit;
 
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -136,7 +136,7 @@ static pid_t map_by_other(const char *path)
 /* Its pid says nothing here, its mapping does. */
 TEST(a_log_of_another_pid_namespace)
 {
-    struct log_file header = begin_log();
+    struct log_header header = begin_log();
     char path[] = "/tmp/mtrace-test-running-XXXXXX";
     int fd = mkostemp(path, O_CLOEXEC);
     pid_t pid;
@@ -192,7 +192,7 @@ TEST(asking_disturbs_nobody)
 /* It has executed another program, and its recorder has the log open still, to write to it. */
 TEST(who_has_the_log_no_more_is_no_writer)
 {
-    struct log_file header = begin_log();
+    struct log_header header = begin_log();
     char path[] = "/tmp/mtrace-test-running-XXXXXX";
     int recorders = mkostemp(path, O_CLOEXEC);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -214,7 +214,7 @@ TEST(who_has_the_log_no_more_is_no_writer)
 /* As long as the machine has been up nobody has written to it, wherever he was. */
 TEST(a_log_of_an_earlier_boot_has_no_writer)
 {
-    struct log_file header = begin_log();
+    struct log_header header = begin_log();
     char path[] = "/tmp/mtrace-test-running-XXXXXX";
     int made = mkostemp(path, O_CLOEXEC);
     int fd = open(path, O_PATH | O_CLOEXEC); /* of which it is not told who has it */

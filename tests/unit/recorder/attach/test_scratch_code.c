@@ -21,10 +21,10 @@
 static const char loader[] = "/lib64/ld-linux-x86-64.so.2";
 
 enum {
-    MOST_BYTES = 1 << 20
+    MAX_BYTES = 1 << 20
 };
 
-static uint8_t bytes[MOST_BYTES];
+static uint8_t bytes[MAX_BYTES];
 
 static size_t load(void)
 {

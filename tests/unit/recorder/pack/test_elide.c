@@ -155,10 +155,10 @@ static void sum(const uint64_t *words, uint32_t n_words, struct sums *ret_sums)
 static uint64_t elide(struct fixture *fixture, double ticks_per_ns)
 {
     struct elide *elide = elide_new(MAX_NS);
-    const struct log_file file = {.start_ticks = 1000,
-                                  .start_monotonic_ns = 1000,
-                                  .last_ticks = 1000 + (uint64_t)(1e9 * ticks_per_ns),
-                                  .last_monotonic_ns = 1000 + 1000000000};
+    const struct log_header file = {.start_ticks = 1000,
+                                    .start_monotonic_ns = 1000,
+                                    .last_ticks = 1000 + (uint64_t)(1e9 * ticks_per_ns),
+                                    .last_monotonic_ns = 1000 + 1000000000};
     uint32_t n_bytes = fixture->n_words * 8;
 
     fixture->segment.base_ticks = 1000 + (uint64_t)((double)base_ns * ticks_per_ns);
@@ -696,7 +696,7 @@ static void temporaries_can_be_reported(void **state)
 {
     for (uint64_t n_between = 0; n_between < 4; n_between++) {
         struct fixture *fixture = *state;
-        struct log_file file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
+        struct log_header file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
         struct elide *elide = elide_new(ELIDE_ANY_AGE);
         uint32_t n_bytes;
 
@@ -751,7 +751,7 @@ static void threads_of_a_segment_are_apart(void **state)
 static void allocations_are_reported_by_thread(void **state)
 {
     struct fixture *fixture = *state;
-    struct log_file file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
+    struct log_header file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
     struct elide *elide = elide_new(ELIDE_ANY_AGE);
     uint64_t allocations = 0;
     bool is_reported = false;
@@ -795,7 +795,7 @@ static void allocations_are_reported_by_thread(void **state)
 static void what_came_to_nothing_is_undone(void **state)
 {
     struct fixture *fixture = *state;
-    struct log_file file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
+    struct log_header file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
     struct elide *elide = elide_new(ELIDE_ANY_AGE);
     uint64_t first[MAX_WORDS];
     uint32_t n_first = 0;
@@ -839,10 +839,10 @@ static void times_of_a_damaged_log_stay_in_bounds(void **state)
     (void)state;
     for (unsigned i = 0; i < N * N * N * N; i++) {
         struct elide_clock clock = {0};
-        const struct log_file file = {.start_ticks = times[i % N],
-                                      .last_ticks = times[i / N % N],
-                                      .start_monotonic_ns = times[i / N / N % N],
-                                      .last_monotonic_ns = times[i / N / N / N]};
+        const struct log_header file = {.start_ticks = times[i % N],
+                                        .last_ticks = times[i / N % N],
+                                        .start_monotonic_ns = times[i / N / N % N],
+                                        .last_monotonic_ns = times[i / N / N / N]};
         elide_clock_begin(&clock, &file);
         for (unsigned k = 0; k < N * N * N && clock.ticks_per_ns > 0; k++) {
             const struct log_segment segment = {.base_ticks = times[k % N],
@@ -851,8 +851,8 @@ static void times_of_a_damaged_log_stay_in_bounds(void **state)
             (void)elide_clock_read(&clock, &segment);
             int64_t ns = elide_clock_ns(&clock, ticks);
             int64_t margin = elide_clock_margin_ns(&clock, ticks);
-            assert_true(ns >= -ELIDE_CLOCK_MOST && ns <= 2 * ELIDE_CLOCK_MOST);
-            assert_true(margin > 0 && margin <= ELIDE_CLOCK_MOST);
+            assert_true(ns >= -ELIDE_CLOCK_MAX && ns <= 2 * ELIDE_CLOCK_MAX);
+            assert_true(margin > 0 && margin <= ELIDE_CLOCK_MAX);
             assert_true(ns < 0 || elide_clock_bucket_end(ns) > ns);
         }
     }

@@ -7,7 +7,7 @@
  */
 #include "lib/base/fault_point.h"
 #include "lib/process/writer_liveness.h"
-#include "recorder/cli/offline.h"
+#include "recorder/cli/pack_command.h"
 #include "recorder/pack/frame_index.h"
 #include "recorder/pack/packed_log.h"
 #include "recorder/session/recording.h"
@@ -255,7 +255,7 @@ static void kill_at(const char *point, uint64_t want_trailers)
         fail_msg("the recorder never came to '%s'", point);
     check_all_there(want_trailers);
     orphan_live_log();
-    assert_int_equal(offline_pack(&options, NULL), 0);
+    assert_int_equal(pack_command_run(&options, NULL), 0);
     assert_int_not_equal(access(live_path, F_OK), 0);
     check_all_there(1);
 }
@@ -348,7 +348,7 @@ static void end(struct recording *recording, struct fake_collector *fake,
 /* What was read is kept, and whose log it is; the file says that the rest is missing. */
 static void a_live_log_may_be_cut(void **state)
 {
-    const uint64_t run_id_bytes = offsetof(struct log_file, run_id);
+    const uint64_t run_id_bytes = offsetof(struct log_header, run_id);
     struct fake_collector fake;
     struct recording *recording = begin(&fake, 30000);
     uint64_t run_id = recording->live.seen.run_id;
@@ -448,7 +448,7 @@ static void pack_some(struct recording *recording, struct fake_collector *fake)
     assert_int_equal(n_packed, 1);
 }
 
-/* LI-4: though what the header says of the clocks is hardly more than another shift the second
+/* LI-3: though what the header says of the clocks is hardly more than another shift the second
  * time, or nothing the first time. */
 static void all_events_are_rounded_alike(void **state)
 {

@@ -58,7 +58,7 @@ static bool is_there(const char *name)
 
 static void it_is_begun_once_there_is_room(void **state)
 {
-    const struct log_file file = {.run_id = 1};
+    const struct log_header file = {.run_id = 1};
     const char frame[4096] = {1};
     struct rotated_log_run run = {.log_path = path};
     struct rotated_log rotated;
@@ -66,7 +66,7 @@ static void it_is_begun_once_there_is_room(void **state)
 
     (void)state;
     rotated_log_init(&rotated, path, &run);
-    rotated.most_bytes = LOG_FILE_HEADER_BYTES + sizeof(frame);
+    rotated.max_bytes = LOG_FILE_HEADER_BYTES + sizeof(frame);
     assert_int_equal(rotated_log_append(&rotated, &file, frame, sizeof(frame), &err), 0);
     failure = EIO;
     assert_int_not_equal(rotated_log_append(&rotated, &file, frame, sizeof(frame), &err), 0);
@@ -94,7 +94,7 @@ static uint64_t bytes_there(void)
 static size_t append(struct rotated_log *rotated, size_t most)
 {
     static const char frame[65536] = {1};
-    const struct log_file file = {.run_id = 1};
+    const struct log_header file = {.run_id = 1};
     struct error err;
     size_t n = 0;
 
@@ -105,7 +105,7 @@ static size_t append(struct rotated_log *rotated, size_t most)
 
 static void those_of_all_logs_of_a_run_have_a_bound(void **state)
 {
-    const uint64_t bound = LOG_ROTATION_MOST * LOG_ROTATION_BYTES;
+    const uint64_t bound = LOG_ROTATION_MAX * LOG_ROTATION_BYTES;
     struct rotated_log_run run = {.log_path = path};
     struct rotated_log parent, child;
     char child_path[64];
@@ -135,7 +135,7 @@ static void those_of_all_logs_of_a_run_have_a_bound(void **state)
 
 static void a_log_without_a_header_is_not_made_to_look_like_another_file(void **state)
 {
-    const struct log_file file = {.run_id = 1};
+    const struct log_header file = {.run_id = 1};
     struct packed_log log;
     struct error err;
 

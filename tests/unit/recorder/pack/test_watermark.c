@@ -54,7 +54,7 @@ static void step(struct fixture *fixture)
 static int begin(void **state)
 {
     static struct fixture fixture;
-    struct log_file *file;
+    struct log_header *file;
 
     assert_non_null(mkdtemp(folder));
     (void)snprintf(path, sizeof(path), "%s/run.dat", folder);
@@ -153,7 +153,7 @@ static void what_waits_is_elided(void **state)
     assert_in_range(n_elided_of(fixture, monotonic_now_ns() - 2 * PACKING_WATERMARK_NS),
                     N_PAIRS / 4, N_PAIRS);
     assert_int_equal(n_elided_of(fixture, monotonic_now_ns() - 3 * PACKING_WATERMARK_NS), 0);
-    assert_int_equal(n_elided_of(fixture, monotonic_now_ns() - 2 * PACKING_MOST_WATERMARK_NS), 0);
+    assert_int_equal(n_elided_of(fixture, monotonic_now_ns() - 2 * PACKING_MAX_WATERMARK_NS), 0);
 }
 
 /* Of a log that was there before its recorder (a child's), who looked before did not know that
@@ -173,7 +173,7 @@ static void an_instant_is_held_after_a_pause(void **state)
 {
     const struct timespec moment = {.tv_nsec = 1000000}, pause = {.tv_nsec = 200000000};
     struct fixture *fixture = *state;
-    struct log_file *file = fixture->fake.log.file;
+    struct log_header *file = fixture->fake.log.file;
     uint64_t ticks, ns, ticks_after, ns_after;
 
     file->clock = LOG_CLOCK_TSC;

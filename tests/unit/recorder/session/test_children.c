@@ -150,7 +150,7 @@ static void a_childs_log_is_packed_while_it_runs(void **state)
 static void check_end(const struct fixture *fixture, uint32_t kind, int value, uint64_t rss_bytes)
 {
     struct frame_index frames;
-    struct log_file file;
+    struct log_header file;
 
     assert_int_equal(frame_index_open(fixture->child_path, &frames, NULL), 0);
     frame_index_get_file(&frames, &file);

@@ -18,12 +18,12 @@ static uint8_t page[LOG_FILE_HEADER_BYTES];
 
 static const void *make_page(uint64_t run_id, uint64_t parent_run_id, uint32_t pid)
 {
-    struct log_file file = {.version = LOG_VERSION,
-                            .form = LOG_FORM_PACKED,
-                            .run_id = run_id,
-                            .parent_run_id = parent_run_id,
-                            .pid = pid,
-                            .start_unix_ns = UINT64_C(1700000000000000000)};
+    struct log_header file = {.version = LOG_VERSION,
+                              .form = LOG_FORM_PACKED,
+                              .run_id = run_id,
+                              .parent_run_id = parent_run_id,
+                              .pid = pid,
+                              .start_unix_ns = UINT64_C(1700000000000000000)};
 
     memcpy(file.magic, LOG_MAGIC, sizeof(file.magic));
     memcpy(page, &file, sizeof(file));

@@ -11,7 +11,7 @@
 /* needs the headers above */
 
 enum {
-    MOST_READS = 100
+    MAX_READS = 100
 };
 
 static int n_reads;
@@ -23,7 +23,7 @@ ssize_t channel_get(struct channel *channel, void *bytes, size_t n_bytes, struct
     size_t n = 0;
 
     (void)channel, (void)err;
-    assert_true(++n_reads < MOST_READS);
+    assert_true(++n_reads < MAX_READS);
     for (; n + sizeof(ping) <= n_bytes; n += sizeof(ping))
         memcpy((uint8_t *)bytes + n, &ping, sizeof(ping));
     return (ssize_t)n;
