@@ -90,8 +90,10 @@ static int read_rules(struct blame *blame, struct error *err)
 
 static bool is_past(const struct blame *blame, const struct place *place)
 {
-    return place->function_id ? id_set_has(&blame->past.functions, place->function_id)
-                              : id_set_has(&blame->past.objects, place->object_id);
+    bool is_by_file = blame->past.is_whole_objects || !place->function_id;
+
+    return id_set_has(&blame->past.functions, place->function_id)
+           || (is_by_file && id_set_has(&blame->past.objects, place->object_id));
 }
 
 /* A place without any name cannot be a call site. */
