@@ -128,6 +128,8 @@ INSERT INTO call_site_rules(target, pattern) VALUES
   ('function', 'ztrymalloc*'),
   ('function', 'ztrycalloc*'),
   ('function', 'ztryrealloc*'),
+  ('function', 'sds*'),
+  ('function', '_sds*'),
   ('function', 'ngx_alloc'),
   ('function', 'ngx_calloc'),
   ('function', 'ngx_memalign'),
