@@ -215,8 +215,6 @@ static int add_other_processes(const struct finding_run *run, struct leak_group 
     group->n_processes = 1;
     group->own_bytes = group->bytes;
     group->own_blocks = group->blocks;
-    if (!run->query->style.has_process || run->query->options->process_id)
-        return 0;
     format_sites(group, sites, sizeof(sites));
     (void)snprintf(sql, sizeof(sql),
                    "SELECT count(DISTINCT process_id), sum(leaked_bytes), sum(leaked_blocks)"
@@ -226,7 +224,9 @@ static int add_other_processes(const struct finding_run *run, struct leak_group 
     if (rc != 0)
         return rc;
     rc = rundb_step(&run->query->database, stmt, err);
-    if (rc == 1 && sqlite3_column_int64(stmt, 0) > 1) {
+    /* a few blocks of others are not worth a mention */
+    if (rc == 1 && group->own_bytes > 0
+        && sqlite3_column_int64(stmt, 1) / 11 >= group->own_bytes / 10) {
         group->n_processes = sqlite3_column_int64(stmt, 0);
         group->bytes = sqlite3_column_int64(stmt, 1);
         group->blocks = sqlite3_column_int64(stmt, 2);
