@@ -14,6 +14,7 @@
 #include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
 #include "lib/base/saturating.h"
+#include "lib/base/shell_quote.h"
 #include "lib/base/units.h"
 #include "queries/core/command.h"
 #include "queries/core/computed_rows.h"
@@ -404,6 +405,29 @@ static void print_sums(const struct query *query, const struct diff *diff)
     }
 }
 
+/* The table is about leaks: leads to the measure that rose most. */
+static void advise_measure(const struct query *query, const struct query_options *sides,
+                           const struct diff *diff)
+{
+    char after[QUERY_SHELL_PATH_BYTES] = "";
+    int64_t most = 0;
+    size_t best = 0;
+
+    for (size_t i = 0; i < N_SUMMED; i++) {
+        int64_t change = saturating_subtract(diff->sums[i].bytes[1], diff->sums[i].bytes[0]);
+        if (summed[i] == STACK_MEASURE_LEAKED || change <= most
+            || (diff->sample_bytes && summed[i] == STACK_MEASURE_TEMPORARY))
+            continue;
+        most = change;
+        best = i;
+    }
+    if (most == 0 || query->options->filter.n_values > 0)
+        return;
+    shell_quote(sides[1].database_path, after, sizeof(after));
+    query_advise(query, "diff %s %s --measure %s", query->shell_path, after,
+                 stack_measure_name(summed[best]));
+}
+
 static void add_row(struct computed_rows *rows, const struct entry *entry, bool is_estimate)
 {
     computed_rows_begin(rows);
@@ -540,6 +564,7 @@ int cmd_diff_run(struct query *query, struct error *err)
     struct query_options sides[] = {*query->options, *query->options, *query->options};
     struct diff diff = {0};
     enum stack_measure measure = STACK_MEASURE_LEAKED;
+    bool is_text = query->style.format == RENDER_TABLE && !query->options->is_sql_shown;
     int rc = query->options->n_arguments == 0 ? prepare_instants(query, sides, &measure, err)
                                               : prepare_runs(query, sides, &measure, err);
 
@@ -549,11 +574,13 @@ int cmd_diff_run(struct query *query, struct error *err)
         rc = read_sides(query, sides, measure, &diff, err);
     if (rc == 0) {
         merge(&diff, query->options->n_arguments == 0, query->options->is_by_blocks);
-        if (diff.has_sums && query->style.format == RENDER_TABLE && !query->options->is_sql_shown)
+        if (diff.has_sums && is_text)
             print_sums(query, &diff);
-        if (query->style.format == RENDER_TABLE && !query->options->is_sql_shown)
+        if (is_text)
             print_title(query, sides, measure, &diff);
         rc = show(query, &diff, err);
+        if (rc == 0 && diff.has_sums && is_text)
+            advise_measure(query, sides, &diff);
     }
     for (size_t i = 0; i < diff.n; i++)
         free_entry(&diff.list[i]);

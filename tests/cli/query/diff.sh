@@ -10,6 +10,11 @@ mtrace-query diff rows.db --at 95ms --at 20ms -n 1
 mtrace-query diff run.db rows.db
 mtrace-query diff run.db rows.db --measure allocated --by blocks --process 1 --format csv
 mtrace-query diff run.db run.db
+# The table is about leaks; what rose most otherwise is named.
+cp run.db "a build.db"
+sqlite3 "a build.db" "UPDATE backtrace_totals SET allocated_bytes = allocated_bytes + 5000 WHERE backtrace_id = 4 AND process_id = 1"
+mtrace-query diff run.db "a build.db"
+mtrace-query diff run.db "a build.db" --csv
 # Another build: folders and lines have moved, a function is new.
 cp run.db built.db
 sqlite3 built.db "UPDATE sources SET path = replace(path, '/opt/', '/home/'); UPDATE call_sites SET line = line + 5;
@@ -62,6 +67,14 @@ mtrace-query diff rows.db grown.db --format csv
 #|change  change blocks  before  after  where
 #|leaked: 4.7 KiB before, 4.7 KiB after, change 0 B
 #|live at the peak: 10.3 KiB before, 10.3 KiB after, change 0 B
+#|allocated: 14.8 KiB before, 19.7 KiB after, change +4.9 KiB
+#|temporary: 8.4 KiB before, 8.4 KiB after, change 0 B
+#|leaked, from run.db to a build.db: 0 B in 0 blocks
+#|change  change blocks  before  after  where
+#|next: mtrace-query diff run.db 'a build.db' --measure allocated
+#|change_bytes,change_blocks,before_bytes,after_bytes,before_blocks,after_blocks,function,source,line,module,change_bytes_margin,change_blocks_margin
+#|leaked: 4.7 KiB before, 4.7 KiB after, change 0 B
+#|live at the peak: 10.3 KiB before, 10.3 KiB after, change 0 B
 #|allocated: 14.8 KiB before, 14.8 KiB after, change 0 B
 #|temporary: 8.4 KiB before, 8.4 KiB after, change 0 B
 #|leaked, from run.db to built.db: 0 B in 0 blocks
@@ -82,6 +95,9 @@ mtrace-query diff rows.db grown.db --format csv
 #|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
 #|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
 #|mtrace-query: note: no rows
+#|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
+#|mtrace-query: note: no rows
+#|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
 #|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
 #|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
 # case logs

@@ -287,7 +287,7 @@ complain mtrace-query leaks run.db --format xml
 #|Try 'mtrace-query --help'.
 #|mtrace-query: unknown option '--sise-min'; did you mean --size-min?
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --kind: 'nothing' is none of malloc, calloc, realloc, aligned_alloc
+#|mtrace-query: --kind: 'nothing' is unknown; choose from malloc, calloc, realloc, aligned_alloc
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --to: '101%' is not a percentage; write a number from 0 to 100 with %
 #|Try 'mtrace-query --help'.
@@ -295,7 +295,7 @@ complain mtrace-query leaks run.db --format xml
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --size-min: '5x' is not a size; write bytes, or a number with KiB, MiB, GiB or TiB
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --thread: 'nobody' is none of 1, 2, 3, 4, 812, 820, 813, 814, server, pool, server, sh
+#|mtrace-query: --thread: 'nobody' is unknown; choose from 1, 2, 3, 4, 812, 820, 813, 814, server, pool, server, sh
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --from: '5x' is not a time; write seconds, or numbers with d, h, m, s, ms, us or ns, as in 4m12s
 #|Try 'mtrace-query --help'.
@@ -345,17 +345,17 @@ mtrace-query by-pool --kind malloc rows.db || echo "$?"
 #|Try 'mtrace-query --help'.
 #|mtrace-query: summary takes no filters, but group was given
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --group: 'cache' is none of those recorded: there are none
+#|mtrace-query: --group: 'cache' matches nothing: the recording has no groups
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --group: 'cache' is none of those recorded: there are none
+#|mtrace-query: --group: 'cache' matches nothing: the recording has no groups
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --group: 'cache' is none of those recorded: there are none
+#|mtrace-query: --group: 'cache' matches nothing: the recording has no groups
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --group: 'cache' is none of those recorded: there are none
+#|mtrace-query: --group: 'cache' matches nothing: the recording has no groups
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --group: 'cache' is none of those recorded: there are none
+#|mtrace-query: --group: 'cache' matches nothing: the recording has no groups
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --group: 'cache' is none of those recorded: there are none
+#|mtrace-query: --group: 'cache' matches nothing: the recording has no groups
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --kind: 'malloc' cannot be used for blocks of pools: they have no kinds, heaps, chains or totals of groups
 #|Try 'mtrace-query --help'.

@@ -172,12 +172,18 @@ for command in leaks peak; do
     COLUMNS=130 mtrace-query $command run.db --process 1 | sed -n '/Cache/p'
 done
 mtrace-query peak run.db --process 1 --csv | sed -n '/Cache/p'
+# Of several stacks the largest one's.
+sqlite3 run.db "INSERT INTO backtraces VALUES (12, 7, 12, 6, 4, 3, 'complete');
+CREATE TEMP TABLE larger AS SELECT * FROM backtrace_totals WHERE process_id = 1 AND backtrace_id = 6;
+UPDATE larger SET backtrace_id = 12, leaked_bytes = leaked_bytes + 1; INSERT INTO backtrace_totals SELECT * FROM larger"
+COLUMNS=130 mtrace-query peak run.db --process 1 | sed -n '/Cache/p'
 # expect stdout
 #|3.9 KiB       1        100 %  once at 200 ms           3  Cache::reserve  server
 #|3.9 KiB       1        100 %  once at 200 ms           3  Cache::reserve  server  from main  main.c:10
 #|      1    1m00s  3.9 KiB       1   40 %  Cache::reserve  server  from main  main.c:10     3
 #|      1    1m00s  3.9 KiB       1   40 %  Cache::reserve  server  from main  main.c:10     3
 #|1,60000000000,4000,1,0.4,Cache::reserve,,,/opt/server/bin/server,3,,
+#|      1    1m00s  3.9 KiB       1   40 %  Cache::reserve  server  from Session::close  session.c:140     3
 # case callers
 # 3 and 5 are Session::clone, called from two lines of main: one caller.
 mtrace-query callers Session::clone run.db

@@ -23,5 +23,5 @@ mtrace-query leaks run.db --process 1 | grep -o '700 B.*/min'
 #|status 2
 #|700 B       7         58 %  steady 1.4 KiB/min
 # expect stderr
-#|mtrace-query: --window: '4' is none of 1, 2, 3
+#|mtrace-query: --window: '4' is unknown; choose from 1, 2, 3
 #|Try 'mtrace-query --help'.
