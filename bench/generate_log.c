@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * generate_log: writes a synthetic log of any size, and says on stdout what is in it.
+ * generate_log: writes a synthetic log of any size, and prints what is in it.
  *
  * One global clock, one simulated heap with last-in-first-out free lists per size class, stacks in
- * a tree whose outer frames are shared. What a block does is decided at its birth: most die within
- * a few allocations, some after thousands, some after millions, some never; some grow by realloc,
- * some are freed by another thread. The same options give the same log.
+ * a tree whose outer frames are shared. The life of a block is decided when it is allocated: most
+ * are freed within a few allocations, some after thousands, some after millions, some never; some
+ * grow by realloc, some are freed by another thread. The same options give the same log.
  */
 #include "lib/base/error.h"
 #include "tests/lib/log_builder.h"
@@ -48,11 +48,11 @@ struct settings {
 };
 
 struct block {
-    uint64_t due; /* step of its death; UINT64_MAX: never */
+    uint64_t due; /* step of its free; UINT64_MAX: never */
     uint64_t address;
     uint32_t size_bytes;
     uint32_t stack;
-    uint16_t thread; /* slot of the one that ends it */
+    uint16_t thread; /* slot of the thread that frees it */
     uint16_t n_growths;
 };
 
@@ -66,7 +66,7 @@ struct generator {
     struct log_builder *builder;
     uint64_t random;
     uint64_t step, ticks;
-    struct block *heap; /* live blocks that will die, soonest first */
+    struct block *heap; /* live blocks that will be freed, soonest first */
     size_t n_heap, heap_capacity;
     struct free_list free_lists[SIZE_CLASSES];
     uint64_t next_address;
@@ -275,7 +275,7 @@ static void set_marker(struct generator *g, uint64_t number)
     log_builder_event(g->builder, thread_of(g, 0), g->ticks, words, 3);
 }
 
-/* All are live at once: none touches another. */
+/* All are mapped together: none touches another. */
 static void map_all(struct generator *g, bool is_mapped)
 {
     for (uint64_t i = 0; i < g->settings.n_mappings; i++) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""compare.py [--tolerance PERCENT] [PROGRAM…]: our counts beside those of valgrind memcheck and heaptrack.
+"""compare.py [--tolerance PERCENT] [PROGRAM…]: mtrace's counts compared with those of valgrind memcheck and heaptrack.
 
 Runs each program untracked once under each tool and prints a table in Markdown; exits 1 when ours is further from
 one of theirs than the tolerance allows. Programs are single-threaded and deterministic; docs/verification.md has

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""words.py ROOT: identifiers, comments, messages and documentation use the terms of docs/glossary.md, none of the words that they replaced."""
+"""words.py ROOT: identifiers, comments, messages, documentation and tests use the terms of docs/glossary.md, none of the words that they replaced."""
 
 import re
 import sys
@@ -9,7 +9,7 @@ import tree
 
 DENIED = set("""anew asker bell birth births born culled deaths fate fates figures keeper lean newborns nobody nudge
 obey orders remark remarks seat seats somebody tell tellers told untold whoever""".split())
-# Prose may use words of these that have an ordinary sense: an event before another one is born, two cases are told apart.
+# Prose may use words of these that have an ordinary sense: the process is born, two cases are told apart.
 DENIED_IN_PROSE = re.compile(
     r"\b(anew|askers?|fates|keepers?|newborns?|nudge[ds]?|obeys?|obeyed|tellers?|told(?!\s+apart|\s+to\b)|untold|whoever)\b", re.IGNORECASE)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -21,6 +21,11 @@ WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # SQL: comments and texts in quotes. TypeScript: comments, and texts in quotes; the rest of a page's text looks like code.
 NOT_SQL_CODE = re.compile(r"--[^\n]*|'(?:''|[^'])*'")
 NOT_SCRIPT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+NOT_PYTHON_CODE = re.compile(r'""".*?"""|#[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+# The names that a shell script or a CMake list defines; its other words may be options, users or text.
+DEFINED = re.compile(r"^\s*(?:local |export )*(\w+)=|^(\w+)\(\) *\{|\b(?:for|read) (\w+)|(?:set|foreach|function|macro)\((\w+)", re.MULTILINE)
+# The expected output of a test is the product's.
+GOLDEN = re.compile(r"^(?:#|--)\|[^\n]*", re.MULTILINE)
 
 
 def blank(found):
@@ -50,9 +55,29 @@ def check_messages(path, text):
         yield from check_prose(path, string[0], 1 + text.count("\n", 0, string.start()))
 
 
+def kind_of(root, path):
+    """The suffix of a script of tests or bench, which its first line says if its name has none; "" for other files."""
+    if path.suffix in (".py", ".sh", ".sql") or path.name == "CMakeLists.txt":
+        return path.suffix
+    if path.suffix or "corpus" in path.parts:
+        return ""
+    first = (Path(root) / path).read_text().partition("\n")[0]
+    return ".py" if "python" in first else ".sh" if first.startswith("#!") else ""
+
+
+def check_script(path, kind, text):
+    text = GOLDEN.sub("", text)
+    yield from check_prose(path, text)
+    if kind in (".py", ".sql"):
+        yield from check_identifiers(path, text, NOT_PYTHON_CODE if kind == ".py" else NOT_SQL_CODE)
+    else:
+        for found in DEFINED.finditer(text):
+            yield from check_identifiers(f"{path}:{text.count(chr(10), 0, found.start(found.lastindex))}", found[found.lastindex], NOT_SQL_CODE)
+
+
 def main():
     root = sys.argv[1]
-    code = list(tree.sources(root, {".c", ".h"}))
+    code = list(tree.sources(root, {".c", ".h", ".cc", ".cpp"}, tree.FOLDERS + ("tests", "bench")))
     headers = list(tree.sources(root, {".h", ".hpp"}, ("include",)))
     scripts = list(tree.sources(root, {".sql"})) + list(tree.sources(root, {".ts", ".tsx"}, ("web/src",)))
     pages = [path for path in tree.tracked(root) if path.suffix == ".md" or path.parent == Path("docs/man")]
@@ -70,7 +95,11 @@ def main():
     for path in pages:
         text = (Path(root) / path).read_text()
         broken += check_prose(path, NOT_PROSE.sub(blank, text) if path.suffix == ".md" else text)
-    tree.finish("words", len(code + headers + scripts + pages), broken)
+    tests = [(path, kind_of(root, path)) for path in tree.tracked(root) if path.parts[0] in ("tests", "bench") and path.name != "words.py"]
+    tests = [(path, kind) for path, kind in tests if kind]
+    for path, kind in tests:
+        broken += check_script(path, kind, (Path(root) / path).read_text())
+    tree.finish("words", len(code + headers + scripts + pages + tests), broken)
 
 
 main()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""stopped_recorder.py kill|pause [--threads N]: mtrace-record ends, or stands still for a while, at every step of packing.
+"""stopped_recorder.py kill|pause [--threads N]: mtrace-record ends, or stops for a while, at every step of packing.
 
 MTRACE_RECORD_FAULT=POINT:N:SIGNAL lets it send itself the signal there (lib/base/fault_point.h), beside a program that
 allocates as fast as it can and counts its completed calls in shared memory, as for survive.py. The import has every call:

@@ -69,10 +69,10 @@ def wait_until_gone(pid):
 
 
 def kill(args, process, pid):
-    """Sends SIGKILL to whom the round wants dead, the program last, and waits for both."""
+    """Sends SIGKILL to the chosen processes, the program last, and waits for both."""
     if args.kill in ("recorder", "both") and args.mode == "record":
         os.kill(process.pid, signal.SIGKILL)
-        if args.kill == "recorder":  # the program goes on for a while without anybody who packs
+        if args.kill == "recorder":  # the program runs for a while without a process that packs
             time.sleep(0.02)
     os.kill(pid, signal.SIGKILL)
     process.communicate(timeout=400)
@@ -87,9 +87,9 @@ def check(database, args, counts):
         "SELECT (size_bytes - 777) / 3000, count(*), count(ended_by) FROM allocations WHERE size_bytes % 1000 = 777 "
         "GROUP BY 1")}
     for thread in range(args.threads):
-        for what, told, recorded in zip(("allocations", "frees"), counts[thread][:2], rows.get(thread, (0, 0))):
-            if not told <= recorded <= told + 1:
-                raise Failure(f"thread {thread} completed {told} {what}, the database has {recorded}")
+        for what, completed, recorded in zip(("allocations", "frees"), counts[thread][:2], rows.get(thread, (0, 0))):
+            if not completed <= recorded <= completed + 1:
+                raise Failure(f"thread {thread} completed {completed} {what}, the database has {recorded}")
     return sum(a + f for a, f, _ in counts)
 
 

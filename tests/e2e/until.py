@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""until.py killed|family: an import up to an instant is that of the recording as it was then.
+"""until.py killed|family: an import up to a time equals one of the recording as it was then.
 
-A program stops itself in its midst, and what is in its log by then is copied; then it goes on to its end: it frees what
+A program stops itself halfway, and its log is copied; then it continues to its end: it frees what
 it had, starts threads, loads libraries, starts programs. A database of the whole log up to that instant must equal, in each
 table, one of the copy. Ids are replaced by what they stand for, because those of the whole log also count what came later.
 
@@ -143,7 +143,7 @@ def descendants(pid):
 
 
 def stopped(process):
-    """The process below, or this one, that stopped itself."""
+    """The child process, or this one, that stopped itself."""
     for _ in range(600):
         if process.poll() is not None:
             raise Failure(f"the program ended with {process.returncode} before it stopped: {process.stderr.read()}")
@@ -166,9 +166,9 @@ def record(argv, env, place, wait_s):
         shutil.copytree(logs, copies)
     finally:
         os.kill(pid, signal.SIGCONT)
-    _, said = process.communicate(timeout=200)
+    _, output = process.communicate(timeout=200)
     if process.returncode != 0:
-        raise Failure(f"the program ended with {process.returncode}: {said}")
+        raise Failure(f"the program ended with {process.returncode}: {output}")
     return logs / "run.dat", copies / "run.dat"
 
 
@@ -198,7 +198,7 @@ def expect_end(database, wanted):
 
 
 def kill(tools, log, whole, at_ns):
-    """What a recorder does when its program was killed: the instant goes into the headers, and what is left of the pools is packed."""
+    """As a recorder does after its program was killed: the headers get the time, and the rest of the pools is packed."""
     start_ns, = struct.unpack_from("<Q", log.read_bytes(), START_NS_AT)
     for pool in log.parent.glob("*.live"):
         last_ns, = struct.unpack_from("<Q", (whole.parent / pool.stem).read_bytes(), LAST_TICKS_AT)

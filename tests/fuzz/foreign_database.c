@@ -21,7 +21,7 @@ enum {
 
 struct table {
     char *name;
-    char *definition; /* as it was made, and as readers expect it */
+    char *definition; /* as imported, and as readers expect it */
     char *columns[MAX_COLUMNS];
     int n_columns;
     char *key;       /* "a, b"; "rowid" where there is none */
@@ -103,7 +103,7 @@ static void learn_table(sqlite3 *db, const char *name, const char *definition)
     sqlite3_finalize(stmt);
 }
 
-/* Columns that take anything: a hand that edits a file is not held by STRICT. */
+/* Columns that accept any type: STRICT does not protect a file against an editor. */
 static const char loosen[] =
     "PRAGMA writable_schema = ON;"
     "UPDATE sqlite_schema SET sql = replace(replace(replace(replace(replace(replace(replace(sql,"
@@ -111,7 +111,7 @@ static const char loosen[] =
     " 'NOT NULL', ''), 'STRICT, WITHOUT ROWID', 'WITHOUT ROWID'), ') STRICT', ')')"
     " WHERE type = 'table'; PRAGMA writable_schema = OFF";
 
-/* What the rows are counted in anew. */
+/* The counts of rows are computed again from these. */
 static const char clear_totals[] =
     "DELETE FROM backtrace_totals; DELETE FROM free_sites; DELETE FROM kinds; DELETE FROM heaps;"
     "DELETE FROM heap_extents; DELETE FROM markers; DELETE FROM realloc_chains";
@@ -242,7 +242,7 @@ static void bind_value(sqlite3_stmt *stmt, int index, struct program *program)
     }
 }
 
-/* What cannot be done is not done. A statement's parameters: ?1 a row, then up to two values. */
+/* Impossible changes are skipped. A statement's parameters: ?1 a row, then up to two values. */
 static void change(sqlite3 *db, struct program *program, int64_t row, char *sql)
 {
     sqlite3_stmt *stmt;

@@ -25,7 +25,7 @@ struct row_sums {
 struct statistics_seen {
     struct statistics *statistics;
     struct log_set *set;
-    uint64_t n_reported; /* rows that the sink was told */
+    uint64_t n_reported; /* rows that the sink received */
     struct row_sums sums[STATISTICS_PROPERTIES_PROCESSES + 1];
 };
 

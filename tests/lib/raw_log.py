@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A second reader of raw logs, for tests only: it shares no code with the importer, so both cannot be wrong alike.
+"""A second reader of raw logs, for tests only: it shares no code with the importer, so that both cannot have the same bug.
 
 It reads what docs/log-format.md calls a raw file: events in EVENTS and FALLBACK segments, as (kind, address, size).
 """

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call sites whose live bytes have one shape over time each: the function's name says which. All
- * take part in each of 256 steps; what "_freed_at_exit" made is freed after the last one.
+ * Call sites with one pattern of live bytes over time each, which is the function's name. All take
+ * part in each of 256 steps; blocks of "_freed_at_exit" are freed after the last one.
  */
 #include "tests/workloads/workload.h"
 
@@ -23,7 +23,7 @@ static void *ring_beside_leak[CACHE_BLOCKS];
 static void *any_place[CACHE_BLOCKS];
 static long most_late_ms;
 
-/* The malloc stands in the function itself, which is what is blamed. */
+/* malloc is called by the function itself, so that it is the call site. */
 static void *counted(void *block, unsigned n)
 {
     if (block == NULL)
@@ -162,8 +162,8 @@ static void step(int i)
     step_beside_others(i);
 }
 
-/* Steps that came late are made up for: the shapes are those of the steps, whoever else uses the
- * processor. */
+/* Late steps are made up for: the patterns depend on steps only, whatever else uses the processor.
+ * */
 static void wait_until_due(struct timespec *due)
 {
     struct timespec now;

@@ -1,4 +1,5 @@
-# A copy of a log has the logs of children that lie beside it, and says which do not: those of the original are another recording's by then. A link to a log has what lies beside the log.
+# A copied log includes only logs of children beside the copy, and names the missing ones. A link to a log includes the logs beside its
+# target.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include <stdlib.h>
@@ -41,7 +42,7 @@ for option in "" --aggregate; do
     echo "alone ${option:-plain}"
     [ -n "$option" ] || import alone/run.dat
 done
-import alone/run.dat >said.txt # by then there was a state, or not
+import alone/run.dat >said.txt # the checkpoint may exist already, or not
 grep -q "(exec successors and children) are missing or cannot be read\|is not beside its parent's" said.txt && echo "it is said" || cat said.txt
 rm -r recorded
 echo "the original is gone"

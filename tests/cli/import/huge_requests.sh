@@ -1,4 +1,4 @@
-# Requests of more than half of the address space, and a calloc whose product overflows, are large and not negative.
+# Requests of more than half of the address space, and a calloc that overflows, have large sizes, not negative ones.
 . "$CASES/../lib.sh"
 mtrace-record -q -o run.dat -- python3 -c 'import ctypes
 libc = ctypes.CDLL(None)

@@ -1,4 +1,4 @@
-# A killed import left its temporary file, and the disk is full of it: the next import of that target takes it away.
+# A killed import left its temporary file and filled the disk: the next import of the same target removes it.
 . "$CASES/../lib.sh"
 mkdir small
 mount -t tmpfs -o size=4m none small 2>/dev/null || { echo "skipped: mounting needs root"; exit 77; }

@@ -1,4 +1,4 @@
-# Mappings, libraries and heaps under filters, each beside what stock sqlite3 finds; and over time as a picture.
+# Filtered tables of mappings, libraries and heaps equal what stock sqlite3 computes; mappings over time also as a picture.
 . "$CASES/../fixture.sh"
 . "$CASES/../lib.sh"
 sqlite3 run.db <<'END'

@@ -1,4 +1,4 @@
-# The stack of each row, as stock sqlite3 reads it, too: of a call site the one that weighs most in what the command is about.
+# --stacks prints the stack of each row, as stock sqlite3 reads it. For a call site it is the stack with the most of the sort key.
 . "$CASES/../fixture.sh"
 . "$CASES/../lib.sh"
 mtrace-query leaks run.db --stacks -n 2
@@ -7,7 +7,7 @@ mtrace-query peak run.db --stacks --process 1 -n 1 --wide
 mtrace-query hot run.db --stacks --json -n 1
 mtrace-query leaks-by-stack run.db --stacks --csv -n 3
 mtrace-query leaks-by-stack run.db --stacks --csv --fail-if 'leaked_bytes = 600' || echo "status $?"
-# What stock sqlite3 finds, by another way: no row differs.
+# The same stacks, computed differently by stock sqlite3: no row differs.
 mtrace-query leaks run.db --stacks --csv -n 0 >leaks.csv
 sqlite3 -csv run.db ".import --csv leaks.csv said" "
     SELECT count(*), count(stack) FROM said;

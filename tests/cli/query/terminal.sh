@@ -1,4 +1,4 @@
-# On a terminal a pager shows the output, and headings and places have colours, unless NO_COLOR or TERM=dumb say no; the status is the command's.
+# On a terminal output goes through a pager, with colours unless NO_COLOR or TERM=dumb is set; the exit status is that of the command.
 . "$CASES/../fixture.sh"
 cat >on_terminal.py <<'EOP'
 import os, pty, sys

@@ -1,4 +1,4 @@
-# --aggregate needs mtrace-import beside mtrace-record, and says so before it starts the program; of a report that cannot be made it is said which program is missing.
+# --aggregate without mtrace-import fails before the program starts. A live report that cannot be made names the missing program.
 . "$CASES/../lib.sh"
 record=$(command -v mtrace-record)
 mkdir bin

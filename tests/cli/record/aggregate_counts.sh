@@ -1,4 +1,4 @@
-# What mtrace-record, mtrace-import and summary say of a bounded log is what the same program makes of a plain one; the peak of one thread is not said to be unsure.
+# mtrace-record, mtrace-import and summary report the same numbers for a bounded and a plain log; with one thread the peak is exact.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include <stdlib.h>

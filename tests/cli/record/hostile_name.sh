@@ -1,4 +1,4 @@
-# The name of the program may have any bytes: messages, the log's own name, the import and the headline are clean.
+# A program's name with arbitrary bytes is cleaned in messages, in the name of the log, in the import and in the headline.
 . "$CASES/../lib.sh"
 name=$(printf 'x\033]0;PWNED\007\nFAKE LINE\342\200\256\233')
 printf 'int main(void) { return !__builtin_malloc(9); }\n' >program.c

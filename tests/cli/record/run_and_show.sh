@@ -1,4 +1,4 @@
-# mtrace-run records, imports and serves the page; with a display it opens the browser. ^C goes to the program, then to the server.
+# mtrace-run records, imports and serves the page, and opens the browser if there is a display. ^C ends the program first, then the server.
 . "$CASES/../lib.sh"
 cat >program.c <<'C'
 #include <stdio.h>

@@ -1,4 +1,4 @@
-# The recorder and the importer count the same events, also of threads that share a segment one after the other.
+# Recorder and importer count the same events, also if threads use one segment after each other.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include <pthread.h>

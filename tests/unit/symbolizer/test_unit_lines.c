@@ -37,7 +37,7 @@ TEST(relative_paths_are_joined)
     assert_path("", "a.c", "a.c");
 }
 
-TEST(what_does_not_fit_is_nothing)
+TEST(lines_beyond_the_limits_are_left_out)
 {
     char path[8];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which words are taken for return addresses on ARM, and what is looked at for that. */
+/* Which words are taken for return addresses on ARM, and by which checks. */
 #include "collector/log/modules.h"
 #include "collector/unwind/unwind_cfi.h"
 #include "collector/unwind/unwind_step.h"
@@ -104,7 +104,7 @@ static const struct cfi_row *row_at_function(uint32_t last)
     return &scratch.row;
 }
 
-/* bl, as the last instruction of a function; or a nop, so that no call comes back to what is behind
+/* bl, as the last instruction of a function; or a nop, so that no call returns to the code after
  * it. */
 TEST(a_call_that_does_not_return)
 {

@@ -1122,7 +1122,7 @@ static void another_log_after_a_state(void **state)
     remove_place(&place);
 }
 
-/* The first group, when nothing can be read anew: until then all was the root's. */
+/* The first group, when nothing can be read again: until then all was the root's. */
 static void groups_late_after_a_state(void **state)
 {
     (void)state;
@@ -1167,7 +1167,7 @@ static void pools(void **state)
                   2); /* once more with the first pool */
 }
 
-/* A thread that is held up for seconds between stamp and write: read anew, and the same again. */
+/* A thread that is held up for seconds between stamp and write: read again, and the same again. */
 static void stragglers(void **state)
 {
     unsigned n_again = 0;

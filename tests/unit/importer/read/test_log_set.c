@@ -325,10 +325,10 @@ static const char *end_kind_of_only(const char *path)
 }
 
 /* A log of a process that is not there, which is open; its path is the same each time. */
-static const char *open_of_nobody(uint32_t pid_space, int *ret_fd)
+static const char *open_without_process(uint32_t pid_space, int *ret_fd)
 {
     struct log_builder_options options = {.pid = INT32_MAX};
-    const char *path = log_reading_path("nobody");
+    const char *path = log_reading_path("without_process");
     struct log_builder *builder = log_builder_open(path, &options);
 
     log_builder_header(builder)->pid_space = pid_space;
@@ -342,7 +342,7 @@ static const char *open_of_nobody(uint32_t pid_space, int *ret_fd)
 static void test_a_process_of_another_pid_namespace_is_seen(void **state)
 {
     int fd;
-    const char *path = open_of_nobody(writer_liveness_pid_space() + 1, &fd);
+    const char *path = open_without_process(writer_liveness_pid_space() + 1, &fd);
 
     (void)state;
     assert_string_equal(end_kind_of_only(path), "running");
@@ -356,7 +356,7 @@ static void test_a_process_of_another_pid_namespace_is_seen(void **state)
 static void test_a_process_that_is_known_to_be_gone_does_not_run(void **state)
 {
     int fd;
-    const char *path = open_of_nobody(writer_liveness_pid_space(), &fd);
+    const char *path = open_without_process(writer_liveness_pid_space(), &fd);
 
     (void)state;
     assert_string_equal(end_kind_of_only(path), "unknown");
@@ -503,7 +503,7 @@ static size_t count_sequence(const char *path, uint64_t *ret_n_damages, bool *re
             assert_true(reading.events[i].address > reading.events[i - 1].address);
     }
     *ret_n_damages = log_reading_damages(set);
-    /* Who pairs the events is told that some are missing. */
+    /* The pairing step learns that some are missing. */
     if (n < N_SEQUENCE && !log_set_is_growing(set) && *ret_n_damages > 0)
         assert_true(reading.n_losses > 0 || log_set_definitions(set)->processes[1].has_lost_events);
     log_set_close(set);
@@ -913,7 +913,7 @@ static void test_filled_and_elided(void **state)
     check_elided(LOG_STATE_FILLING, 2 * N_LISTED, N_LISTED, 1);
 }
 
-/* GR-3: whoever waits for whom, what may still be elided is not certain. */
+/* GR-3: whichever waits for the other, blocks that may still be elided are not certain. */
 static void test_what_may_be_elided_is_not_certain(void **state)
 {
     const uint64_t watermark_ns = 1000, time_limit_ns = 10, second_ns = 1000000000;

@@ -437,7 +437,7 @@ static void test_a_log_without_events(void **state)
 
 #define RAW_AND_PACKED(test) cmocka_unit_test(test), cmocka_unit_test_prestate(test, &packed)
 
-/* EV-6: 2^15 blocks of 2^47 bytes are all that can be; what is more is told as lost. */
+/* EV-6: 2^15 blocks of 2^47 bytes are the maximum; more are reported as lost. */
 static void test_sums_are_bounded(void **state)
 {
     enum {
@@ -514,7 +514,7 @@ static void test_what_cannot_be_is_lost_at_a_mark_too(void **state)
     log_set_close(set);
     stream_state_done(&sole);
 
-    set = log_reading_open(path); /* it may be read anew: nothing is kept */
+    set = log_reading_open(path); /* it may be read again: nothing is kept */
     assert_int_equal(read_until(set, &again, mark, &n_events, &n_losses), ERROR_FORMAT);
     assert_int_equal(n_losses, 1);
     log_set_close(set);

@@ -23,7 +23,7 @@ static bool emit(struct phases *phases, const char *name, int64_t number, uint64
     return is_known;
 }
 
-/* a [10 . . . 5], b [. 20 . 30] and between them 70 for a moment: whoever was open had it. */
+/* a [10 . . . 5], b [. 20 . 30] and between them 70 for a moment, in every open phase. */
 static void the_peak_is_of_all_that_were_open(void **state)
 {
     struct phases phases = {0};

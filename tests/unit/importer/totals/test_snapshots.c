@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Regular snapshots against a history of what was live, told whole, in pieces, and in windows. */
+/* Regular snapshots against a history of live bytes: whole, in pieces, and in windows. */
 #include "importer/totals/snapshots.h"
 
 #include <setjmp.h>
@@ -35,11 +35,11 @@ struct history {
     struct step steps[N_STEPS];
     struct gap gaps[MAX_GAPS]; /* in order */
     int n_gaps;
-    struct live_block blocks[N_STEPS]; /* by step, of births */
+    struct live_block blocks[N_STEPS]; /* by step of the allocation */
     uint64_t start_ns, end_ns;
 };
 
-/* What was told, as the levels of all stacks. */
+/* The reported levels of all stacks. */
 struct reported {
     unsigned n;
     uint64_t at_ns[MAX_REPORTED];

@@ -82,8 +82,8 @@ static uint64_t next_random(uint64_t *state)
     return *state >> 33;
 }
 
-/* Births and frees of what is live mostly, of one thread for a while; a block of another thread,
- * nothing that is live, or what is none of both, in between. */
+/* Allocations and frees of mostly live blocks, of one thread for a while; between them a block of
+ * another thread, of none that is live, or neither. */
 static void make_events(struct program *program, uint64_t seed)
 {
     uint64_t time_ns = 0;
@@ -306,7 +306,7 @@ static void runs_count_as_events_do(void **state)
     }
 }
 
-/* A stack is one of the process whose table the seat is of, though the event that comes there is
+/* A stack belongs to the process whose table the slot is of, though the event at that slot is
  * another process's. */
 static void a_prefetch_slot_of_another_event_keeps_its_stack(void **state)
 {

@@ -598,8 +598,8 @@ static void moved_break(void **state)
     fixture_free(fixture);
 }
 
-/* Three pools gave out the same address: a claim means the smallest block that has room. What lives
- * and was not claimed is told by stack, walk by walk. */
+/* Three pools gave out the same address: a claim means the smallest block that has room. Live
+ * unclaimed bytes are reported by stack, walk by walk. */
 static void claims(void **state)
 {
     static const uint64_t sizes[] = {100, 40, 60};

@@ -35,7 +35,7 @@ static int ask(size_t index, size_t wanted)
 }
 
 /* A million elements are asked 20 times. */
-TEST(asks_few)
+TEST(compares_few_elements)
 {
     size_t index;
 

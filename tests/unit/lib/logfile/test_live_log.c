@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A folder that has no shared mappings, no fallocate, or none that holds: mmap, fallocate and
- * fstatfs of live_log are ours.
+ * A folder without shared mappings or fallocate, or whose fallocate reserves nothing: the test
+ * replaces mmap, fallocate and fstatfs of live_log.
  */
 #include "lib/logfile/live_log.h"
 #include "tests/lib/unit.h"
@@ -112,7 +112,7 @@ TEST(goes_elsewhere_where_reservations_do_not_hold)
     assert_int_equal(rmdir(folder), 0);
 }
 
-/* A link of the program's making, to a file of somebody else. */
+/* A link that the program created, to a file of another user. */
 TEST(another_link_is_not_followed_to_be_removed)
 {
     char folder[] = "/tmp/mtrace-test-live-XXXXXX";

@@ -582,8 +582,8 @@ static void end_while_asked(struct fixture *fixture, const struct report_service
     end_child(fixture);
 }
 
-/* CH-3: whoever else has a log that fills up. */
-static void nobody_waits_for_an_importer_that_goes_on(void **state)
+/* CH-3: whichever other process has a log that fills up. */
+static void no_importer_that_continues_is_waited_for(void **state)
 {
     struct fixture *fixture = *state;
     const struct report_service_programs programs = {.import = fixture->deaf_path,
@@ -644,7 +644,7 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_files_are_left_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_abandoned_log_has_no_recorder, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(nobody_waits_for_an_importer_that_goes_on, set_up,
+        cmocka_unit_test_setup_teardown(no_importer_that_continues_is_waited_for, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_is_over_is_finished_before_the_others_are_left, set_up,
                                         tear_down),

@@ -22,7 +22,7 @@ TEST(loopback_hosts_are_admitted)
         check(&loopback, (struct auth_claims){.host = hosts[i]}, AUTH_ADMITTED);
 }
 
-/* What DNS rebinding looks like from here. */
+/* As a request after DNS rebinding looks. */
 TEST(other_hosts_are_refused_on_loopback)
 {
     static const char *const hosts[] = {
