@@ -3,7 +3,7 @@
  * api_calls N: what the calls of mtrace.h cost, and what a program costs that makes them. Ends with
  * a line for each: nanoseconds of one round. Run it alone, where the collector is absent, and
  * recorded; rounds with and without scopes alternate, so that a machine that changes its pace
- * meanwhile changes both.
+ * changes both.
  *
  * Then the program without scopes once more: with the table of live blocks, which the first
  * request begins and nothing ends (`known`), and with a tracker that adds up sizes (`reported`).

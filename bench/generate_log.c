@@ -35,7 +35,7 @@ struct settings {
     const char *path;
     uint64_t n_events;
     uint64_t n_stacks;
-    uint64_t n_threads;     /* alive at once */
+    uint64_t n_threads;     /* alive at a time */
     uint64_t thread_events; /* in a thread's life; 0: as long as the program */
     uint64_t seed;
     uint64_t depth;
@@ -400,7 +400,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case 't':
         settings->n_threads = parse_number(argument, state, 1);
         if (settings->n_threads > 60000)
-            argp_error(state, "at most 60000 threads at once");
+            argp_error(state, "at most 60000 threads at a time");
         return 0;
     case OPTION_LIFE:
         settings->thread_events = parse_number(argument, state, 1);
@@ -448,7 +448,7 @@ int main(int argc, char **argv)
     static const struct argp_option options[] = {
         {"events", 'e', "N", 0, "events in all (1e6)", 0},
         {"stacks", 's', "N", 0, "distinct allocating stacks (10000)", 0},
-        {"threads", 't', "N", 0, "threads alive at once (4)", 0},
+        {"threads", 't', "N", 0, "threads alive at a time (4)", 0},
         {"thread-life", OPTION_LIFE, "N", 0, "events in a thread's life, then another takes over",
          0},
         {"depth", OPTION_DEPTH, "N", 0, "frames that all stacks share (12)", 0},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind_bench: nanoseconds for one capture of a stack, beside libunwind's walk of the same stack.
+ * unwind_bench: nanoseconds for one capture of a stack, compared with libunwind's walk of the same
+ * stack.
  *
  * same     the same call site again and again
  * pair     two call sites of one function alternately, as malloc and free

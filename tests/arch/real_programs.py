@@ -138,7 +138,7 @@ def compare_sizes(program, triplet, here, there, least):
     for (*what_here, size_here, held_here), (*what_there, size_there, held_there) in zip(lone_here, lone_there):
         larger = size_there - size_here
         if (what_here, held_here) != (what_there, held_there) or not (0 <= larger <= longer or larger in program.larger):
-            sys.exit(f"{size_there} bytes there, {size_here} natively: nobody knows why")
+            sys.exit(f"{size_there} bytes there, {size_here} natively: for an unknown reason")
 
 
 def is_narrow(path):
@@ -165,7 +165,7 @@ def compare_counts(here, there, native_path, path, least):
         difference = stacks_here[stack] - stacks_there[stack]
         names = [name for name in FEWER if name in stack.split()]
         if difference and not names:
-            sys.exit(f"{stacks_there[stack]} times there, {stacks_here[stack]} natively, nobody knows why: {stack}")
+            sys.exit(f"{stacks_there[stack]} times there, {stacks_here[stack]} natively, for an unknown reason: {stack}")
         for name in names:
             fewer[name] += difference
     if fewer != FEWER or n_here - n_there != sum(FEWER.values()) or n_here < least:

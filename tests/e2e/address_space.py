@@ -25,7 +25,7 @@ def main():
         check_stacks([(int(line[1]), int(line[2])) for line in output if line[0] == "stack"], database)
         check_library([line for line in output if line[0] == "opened"], database)
         for row in database.rows("SELECT what, mapped_ns, seen_ns FROM mappings WHERE what <> 'mapping' AND mapped_ns IS NOT NULL"):
-            raise Failure(f"nobody saw this mapped, but it has a time: {row}")
+            raise Failure(f"the collector did not see this mapped, but it has a time: {row}")
         kinds = {row[0] for row in database.rows("SELECT DISTINCT what FROM mapping_levels")}
         if not {"library", "stack", "heap"} <= kinds:
             raise Failure(f"only {kinds} have levels")

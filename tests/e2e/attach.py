@@ -433,7 +433,7 @@ def words_to_us(pid):
             memory.seek(start)
             try:
                 data = memory.read(end - start)
-            except OSError:  # unmapped meanwhile
+            except OSError:  # unmapped since
                 continue
             n += sum(low <= word < high for word in memoryview(data[:len(data) // 8 * 8]).cast("Q"))
     return n
@@ -1759,7 +1759,7 @@ def test_hooked(folder):
 
 
 def said_with_no_more_memory(pid, *words):
-    """Its address space may not grow meanwhile."""
+    """Its address space may not grow any more."""
     limits = resource.prlimit(pid, resource.RLIMIT_AS)
     resource.prlimit(pid, resource.RLIMIT_AS, (size_of(pid), limits[1]))
     done = subprocess.run([TOOLS.record, *words], capture_output=True, text=True, timeout=60)

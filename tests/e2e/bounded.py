@@ -64,7 +64,7 @@ def request(depth, shape):
 
 def serve(place, n_rings):
     recorder, cache, rings, noted = os.getppid(), {}, 0, 0
-    with open(Path(place) / "figures", "w", encoding="ascii") as values:
+    with open(Path(place) / "sizes", "w", encoding="ascii") as values:
         for number in range(10**9):
             load = 20 if number // 200 % 2 else 100  # by day and by night
             for i in range(load):
@@ -120,7 +120,7 @@ def main():
                               env=harness.environment({"MTRACE_RING_BYTES": str(RING_BYTES), "PYTHONMALLOC": "malloc"}))
         if done.returncode != 0:
             raise Failure(f"the program ended with {done.returncode}: {done.stderr}")
-        lines = (Path(place) / "figures").read_text(encoding="ascii").splitlines()
+        lines = (Path(place) / "sizes").read_text(encoding="ascii").splitlines()
         values = [tuple(map(int, line.split())) for line in lines]
         check(values)
         check_promise(tools, Path(place), values)

@@ -398,7 +398,7 @@ def pages(tools, folder):
         for options in (("--size-min", "0"), ("--backtrace-depth-min", "0")):
             text, parts, same = page(tools, folder, database, *options)
             require("growth" not in parts and "mtrace-query growth takes the same" in text, "growth is there, though it is of no filter")
-            require(same and all(numbers[name] == value for name, value in same.items()), f"{options}: figures {same}, without {numbers}")
+            require(same and all(numbers[name] == value for name, value in same.items()), f"{options}: numbers {same}, without {numbers}")
             require(parts["hot"], "no rows")
             for name, rows in plain.items():
                 if name != "growth":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""follow_killed.py writer|held_up|program|recorder|family|executed|follower: what is killed beside mtrace-import --follow costs no row.
+"""follow_killed.py writer|held_up|program|recorder|family|executed|follower: mtrace-import --follow loses no row when another process is killed.
 
 writer    the process that writes a round, whenever one is seen: the round is written again, with one message, and no file is left beside the database
 held_up   it is stopped for long, but not killed: when the program has ended, the follower does not wait for long again

@@ -566,7 +566,7 @@ def discover(place, _rounds):
         refused = subprocess.run([str(word) for word in (TOOLS.record, "-o", place / "no.dat", "--to", f"discover:{receiver.port}", *other, "--",
                                                          "touch", place / "ran")], capture_output=True, text=True)
         if refused.returncode == 0 or (place / "ran").exists() or "no 'mtrace-gather --announce'" not in refused.stderr:
-            raise Failure(f"nobody is found, and it goes on: {refused}")
+            raise Failure(f"no receiver is found, and it continues: {refused}")
         receiver.end()
         if "discovery messages: forged" not in receiver.output:
             raise Failure(f"strangers are not counted: {receiver.output}")
@@ -575,7 +575,7 @@ def discover(place, _rounds):
             raise Failure("one who was not asked to announces himself")
     refused = subprocess.run([str(word) for word in (GATHER, place / "in", *key, "--announce", "--listen", "[::1]:0")], capture_output=True, text=True, timeout=PATIENCE)
     if refused.returncode == 0 or "discovery uses IPv4" not in refused.stderr and "cannot listen" not in refused.stderr:
-        raise Failure(f"one whom nobody can find announces himself: {refused}")
+        raise Failure(f"a receiver that cannot be found announces itself: {refused}")
 
 
 def broadcast(place, _rounds):

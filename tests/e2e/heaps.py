@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""heaps.py mallinfo|extents|inherited|freed|instants|split SHAPE: what mtrace reports about heaps, compared with malloc's own numbers and the kernel's.
+"""heaps.py mallinfo|extents|inherited|freed|times|split SHAPE: what mtrace reports about heaps, compared with malloc's own numbers and the kernel's.
 
 mallinfo  heap_shapes calls mallinfo2 and malloc_info at a time; the parts of the footprint at that time agree within 1 %
 extents   the rows of heaps are the heaps of /proc/self/maps, from the first byte to the last; those of arenas have malloc_info's sizes
 inherited in a fork child no memory that malloc calls in use is reported as free; its own heaps agree as above
 freed     pinned_pages frees the blocks of sites and trims: the heap shrinks by what pinning predicted, within 5 %
 split     in the highest memory sample the heap has as many resident bytes as the kernel reports, within 2 %, also when most of it is free
-instants  --at the time of the peak and of the end gives what the import computed; holes sum to the parts
+times     --at the time of the peak and of the end gives what the import computed; holes sum to the parts
 """
 
 import csv
@@ -196,7 +196,7 @@ def holes_fit(run, at):
             raise Failure(f"heap {heap['heap_id']}: holes of {mine} bytes, but {all_free} are free below the top")
 
 
-def instants(place, shape):
+def times(place, shape):
     run = Run(place, *{"arenas": ("heap_shapes", "arenas"), "threads": ("threads",), "cxx": ("leak_cxx",)}[shape])
     for command in ("fragmentation", "pinning"):
         same_as_imported(run, command)
@@ -223,7 +223,7 @@ def split(run):
 CASES = {"mallinfo": lambda place, shape: patiently(mallinfo, place, "heap_shapes", shape),
          "extents": lambda place, shape: patiently(extents, place, "heap_shapes", shape),
          "inherited": lambda place, shape: patiently(inherited, place, "heap_shapes", shape, options=["--follow-children"]),
-         "freed": freed, "instants": instants, "split": lambda place, workload: patiently(split, place, workload)}
+         "freed": freed, "times": times, "split": lambda place, workload: patiently(split, place, workload)}
 
 
 def main():

@@ -4,7 +4,7 @@
 
 A database whose 1000 functions allocate the same blocks, of which each function's are drawn for themselves, is 1000 recordings in one. So one
 answer has 1000 intervals, of which 950 should have the truth in them, with a deviation of 7. A block lives for the whole run, or until its middle, or from there on: what
-lives at two instants is drawn once, and is not in their difference. Every other block is allocated one call deeper, where the function has called itself: it is on such
+lives at two times is drawn once, and is not in their difference. Every other block is allocated one call deeper, where the function has called itself: it is on such
 a stack twice, and counts its blocks once. Each function is in a module of its own.
 """
 

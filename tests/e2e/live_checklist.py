@@ -104,7 +104,7 @@ def a03_exited(place):
 
 def a04_modes(place):
     none, short, full = report(place, "none.csv"), report(place, "stacks.txt"), report(place, "full.txt")
-    expect("figures with and without names", values(rows(none)), values(table(place, "stacks.csv")))
+    expect("numbers with and without names", values(rows(none)), values(table(place, "stacks.csv")))
     expect("names in none", re.findall("keep_for_life|come_and_go", none.replace(ODD_NAME, "")), [])
     if not re.search(r"< knows_itself\+0x[0-9a-f]+|knows_itself\+0x", none):
         raise Failure(f"no addresses in\n{none}")

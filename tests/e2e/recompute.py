@@ -376,7 +376,7 @@ def check_allocations(db, rows, complain):
             entry = allocations[row["process_id"], row["backtrace_id"], part_of(life[row["process_id"]], row["alloc_ns"])]
             entry[0] += 1
             entry[1] += row["size_bytes"]
-    complain.same_table("births of leaks", {key: tuple(entry) for key, entry in allocations.items()},
+    complain.same_table("allocations of leaks", {key: tuple(entry) for key, entry in allocations.items()},
                         table(db, "SELECT * FROM leaked_allocations", 3))
 
 
@@ -387,12 +387,12 @@ def first_where(sums, share):
 
 def levels_of(db, rows, process):
     """Parts of the regular snapshots, and at each the live bytes of a list of rows."""
-    instants, parts = looks_of(db, process)
-    steps = [0] * (len(instants) + 1)
+    times, parts = looks_of(db, process)
+    steps = [0] * (len(times) + 1)
     for row in rows:
-        steps[bisect.bisect_left(instants, row["alloc_ns"])] += row["size_bytes"]
+        steps[bisect.bisect_left(times, row["alloc_ns"])] += row["size_bytes"]
         if row["free_ns"] is not None:
-            steps[bisect.bisect_left(instants, row["free_ns"])] -= row["size_bytes"]
+            steps[bisect.bisect_left(times, row["free_ns"])] -= row["size_bytes"]
     return parts, list(itertools.accumulate(steps[:-1]))
 
 
@@ -415,9 +415,9 @@ def looks_of(db, process, end=None):
     """When the regular snapshots were, and in which 64th of the process's life, or of the time to its teardown."""
     start, life_end = db.execute("SELECT start_ns, end_ns FROM processes WHERE process_id = ?", (process,)).fetchone()
     end = life_end if end is None else end
-    instants = [at for (at,) in db.execute("SELECT at_ns FROM snapshots WHERE process_id = ? AND reason = 'regular' ORDER BY at_ns, snapshot_id",
+    times = [at for (at,) in db.execute("SELECT at_ns FROM snapshots WHERE process_id = ? AND reason = 'regular' ORDER BY at_ns, snapshot_id",
                                            (process,))]
-    return instants, [min(63, max(0, int(64.0 * (at - start) / max(1, end - start)))) for at in instants]
+    return times, [min(63, max(0, int(64.0 * (at - start) / max(1, end - start)))) for at in times]
 
 
 def changes_of(levels):
@@ -497,7 +497,7 @@ def shape(curve, n_looks, steps, site_total):
     return "plateau" if last < 43 else "late" if first >= 32 else "steady"
 
 
-def growth_of(looks, instants, levels):
+def growth_of(looks, times, levels):
     """(pattern, since, until) of levels at regular snapshots, by the rules of the view growth; None: they did not rise."""
     if levels[-1] <= levels[0]:
         return (None, None, None)
@@ -507,7 +507,7 @@ def growth_of(looks, instants, levels):
     steps = [(part, i, rise, below, change) for i, (part, rise, below, change) in enumerate(zip(looks, stays, under, changes_of(levels)))
              if change]
     sums = list(itertools.accumulate(stays))
-    return (shape("growth", len(levels), steps, sum(stays)), instants[first_where(sums, 1)], instants[first_where(sums, 9)])
+    return (shape("growth", len(levels), steps, sum(stays)), times[first_where(sums, 1)], times[first_where(sums, 9)])
 
 
 def check_growth(db, rows, complain):
@@ -519,13 +519,13 @@ def check_growth(db, rows, complain):
     for (process,) in db.execute("SELECT process_id FROM processes").fetchall():
         snapshots = db.execute("SELECT snapshot_id, at_ns, reason FROM snapshots WHERE process_id = ? AND reason <> 'peak'"
                                " ORDER BY at_ns, snapshot_id", (process,)).fetchall()
-        instants = [at for _, at, _ in snapshots]
+        times = [at for _, at, _ in snapshots]
         changes_of = collections.defaultdict(lambda: [0] * (len(snapshots) + 1))
         for row in rows.by_process[process]:
             steps = changes_of[site_of[row["backtrace_id"]]]
-            steps[bisect.bisect_left(instants, row["alloc_ns"])] += row["size_bytes"]
+            steps[bisect.bisect_left(times, row["alloc_ns"])] += row["size_bytes"]
             if row["free_ns"] is not None:
-                steps[bisect.bisect_left(instants, row["free_ns"])] -= row["size_bytes"]
+                steps[bisect.bisect_left(times, row["free_ns"])] -= row["size_bytes"]
         start, end, kind = db.execute("SELECT start_ns, end_ns, end_kind FROM processes WHERE process_id = ?", (process,)).fetchone()
         all_levels = list(itertools.accumulate(sum(values) for values in zip(*(steps[:-1] for steps in changes_of.values()))))
         if kind == "exit" and all_levels:
@@ -539,7 +539,7 @@ def check_growth(db, rows, complain):
             n_sites += 1
             found = growth.get((process, site))
             expected = (len(regular), level[regular[0]], level[regular[-1]],
-                        *growth_of(looks_of(db, process, end)[1], [instants[i] for i in regular], [level[i] for i in regular]))
+                        *growth_of(looks_of(db, process, end)[1], [times[i] for i in regular], [level[i] for i in regular]))
             complain.equal(f"growth of site {site} of {process}", expected, found and found[:6])
     complain.equal("sites that changed", n_sites, len(growth))
     complain.same_table("change at (snapshot, site)", expected_changes, changes)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""samples.py estimates|children|rows|refusals|fresh|idle: recordings with --sample-bytes, beside what the program counted itself.
+"""samples.py estimates|children|rows|refusals|fresh|idle: recordings with --sample-bytes, compared with the program's own counts.
 
 estimates: by function, in the program and its fork child; an interval 2.5 times as wide as the one of 95 % has the truth in it but for one
 recording in a million, and of all those of 95 % together four fifths at least have: blocks and bytes of a function err together,

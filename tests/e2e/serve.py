@@ -302,7 +302,7 @@ def several(tools, folder, database):
         expect("the last one", server.rows("/api/v1/last/leaks"), server.rows(f"/api/v1/{ids[1]}/leaks"))
         output = harness.run([tools.query, "diff", database, folder / "other.db", "--json"], folder)
         expect("a diff", server.rows(f"/api/v1/{ids[0]}/diff", argument=ids[1]), output.stdout)
-        expect("two instants", server.ask(f"/api/v1/{ids[0]}/diff?alive_at=10%25&alive_at=90%25")[0], 200)
+        expect("two times", server.ask(f"/api/v1/{ids[0]}/diff?alive_at=10%25&alive_at=90%25")[0], 200)
         expect("a diff with a file", error_of(server.ask(f"/api/v1/{ids[0]}/diff?argument=other.db"))[0], 404)
         expect("no path in a message", [str(folder) in error_of(server.ask(f"/api/v1/{i}/stack?argument=99999999"))[1] for i in ids], [False] * 3)
         path = f"/api/v1/{ids[0]}/groups?size_min=64"
@@ -488,7 +488,7 @@ def keep_reports(server):
     with contextlib.ExitStack() as stack:
         for _ in range(8):
             ask_and_read_nothing(server, stack, "GET /api/v1/last/allocations?count=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        settles("eight answers that nobody reads", lambda: threads_of(server) >= idle + 16)
+        settles("eight answers that are not read", lambda: threads_of(server) >= idle + 16)
         # The server would close them after a minute without any need.
         expect("a report beside clients that read nothing", is_answered(server, timeout=50), True)
 

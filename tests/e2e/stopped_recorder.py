@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """stopped_recorder.py kill|pause [--threads N]: mtrace-record ends, or stops for a while, at every step of packing.
 
-MTRACE_RECORD_FAULT=POINT:N:SIGNAL lets it send itself the signal there (lib/base/fault_point.h), beside a program that
+MTRACE_RECORD_FAULT=POINT:N:SIGNAL lets it send itself the signal there (lib/base/fault_point.h), while a program
 allocates as fast as it can and counts its completed calls in shared memory, as for survive.py. The import has every call:
 as the files are, and again after `mtrace-record --pack` made one of them. Exit status 77: a build without such points.
 """

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """survive.py [--rounds N] [--threads N] [--mode record|preload] [--kill program|recorder|both] [--seed N]
 
-Kills a program with SIGKILL at random instants while it allocates and frees as fast as it can. The program counts its
+Kills a program with SIGKILL at random times while it allocates and frees as fast as it can. The program counts its
 completed calls in shared memory, which outlives it: the import must show every one of them, and at most one more of
 each kind in each thread (a call that was complete for the log, but not yet counted when the signal came).
 
@@ -50,7 +50,7 @@ def start(tools, args, place, extra=None):
 
 
 def wait_for(process, what, is_true, is_ending=False):
-    """harness.wait_until, while the recorder runs, if it is not one that is to end meanwhile."""
+    """harness.wait_until, while the recorder runs, unless the test ends it."""
     def is_so():
         if process.poll() is not None and not is_ending:
             raise Failure(f"the recorder ended before {what}: {process.stderr.read().decode(errors='replace')}")

@@ -3,7 +3,7 @@
 """windows.py PART: windows of a python3 that counts what it allocates: blocks allocated in a window are recorded, and no others.
 
 control   mtrace-record --ctl PID start, stop, snapshot and report, by the program's pid and by the recorder's
-clients   two clients at once; hostile ones: silent, senseless, too long; after them others are served
+clients   two clients at the same time; hostile ones: silent, senseless, too long; after them others are served
 unreachable  a PID without a process, not recorded, or whose recorder was killed; requests of another user are refused; wrong usage
 idle      a program that does nothing handles a command with its next event, also one whose memory cannot be written
 times     --start-after and --stop-after, beside the times at which the program allocated
@@ -230,13 +230,13 @@ def say(pid, message):
 def clients(tools, place):
     server = Server(tools, place)
     recorder = server.process.pid
-    silent = [connect(recorder) for _ in range(12)]  # more than are served at once
+    silent = [connect(recorder) for _ in range(12)]  # more than are served at a time
     for message in (b"x", b"1", b"start", b"\0" * 100, b"9" * 300, b"a" * 100000, f"{server.pid} start now".encode(), f"{server.pid}  start".encode(),
                     f"{server.pid} snapshot {'x' * 64}".encode(), f"{server.pid} start\0".encode(), b"-1 start", f"{server.pid + 2**32} stop".encode()):
         answer = say(recorder, message)
         if not answer.startswith(b"1"):
             raise Failure(f"{message[:40]!r} is answered by {answer!r}")
-    expect("somebody else's process", say(recorder, b"1 stop"), b"2")
+    expect("a process of another recorder", say(recorder, b"1 stop"), b"2")
     for client in silent:
         client.close()
     server.do("alloc 10777 3")

@@ -106,7 +106,7 @@ def check_threads(tools, place):
 # ---- bounds ----
 
 def check_bounds(tools, place):
-    """On a stack whose bounds we know, rules are made unless the kernel says that it is an alternate one. On others nobody asks."""
+    """On a stack with known bounds, rules are made unless the kernel reports it as an alternate one. On others it is not asked."""
     if shutil.which("strace") is None:
         raise Skip("strace is not installed")
     for how in ("pthread", "thrd", "waiting"):
@@ -146,7 +146,7 @@ def check_bindings(tools, place):
         for unwinder in ("fast", "check"):
             env = {**preloaded(tools, place / f"{name}.dat"), "MTRACE_UNWINDER": unwinder}
             tracked = bindings(argv, place / f"{name}.{unwinder}", env)
-            # The oracle may bind what it likes: nobody else sees it.
+            # The oracle may bind what it likes: no other library sees it.
             changed = {one for one in without ^ tracked if not re.search(r"mtrace-oracle|libunwind", one[0])}
             if not without or changed:
                 raise Failure(f"{name}, {unwinder}: {len(without)} bindings untracked, {sorted(changed)} differ")
@@ -159,7 +159,7 @@ PT_LOAD, PT_NOTE = 1, 4
 
 
 def with_notes_in_a_gap(library, target):
-    """A copy whose note segments say that they are loaded between two others, where ld.so lets nobody read."""
+    """A copy whose note segments claim to be loaded between two others, where ld.so maps unreadable memory."""
     data = bytearray(library.read_bytes())
     first, size, n = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
     headers = [(at, struct.unpack_from("<I", data, at)[0]) for at in range(first, first + size * n, size)]

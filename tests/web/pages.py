@@ -113,7 +113,7 @@ def finer_curves(page, server):
         page.press(KEYS["Right"])
         drawn(page)
         seen.append(page.text(".u-legend .u-value"))
-    expect(f"instants beside each other are told apart: {seen}", len(set(seen)) == 3)
+    expect(f"times beside each other are told apart: {seen}", len(set(seen)) == 3)
 
 
 def post(server, statement, recording="last"):
@@ -122,7 +122,7 @@ def post(server, statement, recording="last"):
     return body
 
 
-def instants(page, server):
+def times(page, server):
     """A right click opens the view of a time; so does the keyboard; two times are compared."""
     page.open(server.address)
     page.wait("the charts", "return document.querySelectorAll('.u-over').length >= 4")
@@ -140,7 +140,7 @@ def instants(page, server):
     follow(page, "as a flame graph", "main")
     page.wait("the difference as a flame graph", "return location.pathname.endsWith('/flamegraph')")
     rest(page)
-    expect("both instants are asked", {"before", "then"} <= set(parameters(page)))
+    expect("both times are requested", {"before", "then"} <= set(parameters(page)))
 
 
 def filter_and_unfold(page, server):
@@ -560,7 +560,7 @@ def source_file(page, server):
     expect("of a file that has some", len(text) > 20)
     heaviest = max(json.loads(server.rows("/api/v1/last/lines", argument=path, measure="allocated")), key=lambda row: row["own_bytes"])
     page.wait_for_text(text[heaviest["line"] - 1].strip(), f".source tbody tr:nth-child({heaviest['line']})")
-    expect("figures beside it", page.text(f".source tbody tr:nth-child({heaviest['line']}) td").strip() != "")
+    expect("numbers beside it", page.text(f".source tbody tr:nth-child({heaviest['line']}) td").strip() != "")
 
 
 def pages_of_blocks(page, server):
@@ -604,7 +604,7 @@ def live(tools, page, folder):
             refused += page.run("return performance.getEntriesByType('resource').filter(one => one.responseStatus >= 400).length")
             expect("no request that was refused", refused == 0)
             page.open(server.address + "view/last/hot")
-            page.wait("other figures", "const text = document.querySelector('main tbody')?.innerText; return text && text !== arguments[0]", before)
+            page.wait("other numbers", "const text = document.querySelector('main tbody')?.innerText; return text && text !== arguments[0]", before)
             stop.touch()
             page.wait("the end", "return !document.querySelector('header .growing')")
             page.open(server.address + "view/last/overview")
@@ -796,7 +796,7 @@ def weight(page, server):
 THREADS = ["threads"]
 PROGRAMS = {"one_block": [["realloc_edges"]], "two_recordings": [THREADS, ["leak_c"]], "navigation_by_content": [["groups", "tags"], ["groups", "phases"], ["pools", "arena"], ["objects", "twice"], ["objects", "growth"], THREADS],
             "shares": [["leak_c"]], "suppressed": [["leak_c"]], "compared_instants": [["shapes_over_time"]]}  # the last grows all the time
-CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, heap_map_of_totals, compared_times, processes, navigation_by_content, partial_recording,
+CASES = {case.__name__: case for case in (choose_range, finer_curves, times, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, heap_map_of_totals, compared_times, processes, navigation_by_content, partial_recording,
                                           resident_memory, shares, margins, suppressed, findings, two_recordings, source_file, pages_of_blocks, csv_and_history, keyboard, every_view, accessible, clocks, requests_wait_for_none, second_visit, weight)}
 
 

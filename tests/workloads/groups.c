@@ -17,7 +17,7 @@ enum {
     N_IDS = 1000,
     N_SWITCHES = 200000,
     A_MILLION = 1000000,
-    PHASES_KEPT = 1024, /* that are open at once, as mtrace.h says */
+    PHASES_KEPT = 1024, /* that are open at the same time, as in mtrace.h */
     PHASES_TOO_MANY = 76,
 };
 

@@ -111,7 +111,7 @@ static void visit_service(struct mtrace_visitor *visitor, const void *object)
     mtrace_visit_table(visitor, "slots", 16, "slot", service->slots, service->n_slots,
                        sizeof(struct slot), is_used, visit_slot);
     mtrace_visit_shared(visitor, "shared", sizeof(char *), "config", service->shared, 40, NULL);
-    mtrace_visit_opaque(visitor, "hidden", sizeof(service->hidden), "nobody knows its type");
+    mtrace_visit_opaque(visitor, "hidden", sizeof(service->hidden), "its type is unknown");
 }
 
 static struct name make_name(unsigned n)
@@ -170,7 +170,7 @@ static void every_call(void)
                "service;slots;slot;value;text;char 8331\n"
                "service;small 16\n",
                1);
-    check(has_warning(walk, "service;hidden: nobody knows its type"));
+    check(has_warning(walk, "service;hidden: its type is unknown"));
     check(mtrace_walk_total_bytes(walk)
           == sizeof(service) + 40 + 10 * 16 + 8 * 24 + 777 + 3 * 1777 + 3 * 2777);
     check(mtrace_walk_record(walk, "every call") == 0);
@@ -229,7 +229,7 @@ static void visit_endless(struct mtrace_visitor *visitor, const void *object)
 {
     mtrace_visit_array(visitor, "self", object, 3, sizeof(struct holder), visit_endless);
     mtrace_visit_array(visitor, "nothing", object, SIZE_MAX / 2, 0, visit_endless);
-    mtrace_visit_opaque(visitor, "unlikely", SIZE_MAX, "nobody knows its type");
+    mtrace_visit_opaque(visitor, "unlikely", SIZE_MAX, "its type is unknown");
 }
 
 /* V4: impossible sizes, here and beside the real blocks; pointers that are no blocks. */

@@ -76,8 +76,8 @@ __attribute__((noinline)) static void *ramp_on_base(unsigned n)
     return counted(malloc(OWN_BYTES(n)), n);
 }
 
-/* Blocks are lost now many at once, now none, beside a queue that fills and drains all the time,
- * higher than what is lost. */
+/* Many blocks are lost at one time, none at another, beside a queue that always fills and drains,
+ * and is larger than the lost blocks. */
 __attribute__((noinline)) static void *ramp_beside_queue(void)
 {
     return counted(malloc(OWN_BYTES(9)), 9);

@@ -142,7 +142,7 @@ TEST(children_draw_for_themselves)
     assert_in_range(counted, N_CHILDREN / 2 - 60, N_CHILDREN / 2 + 60);
     KERNEL_NEEDS(wipes_on_fork);
     uncounted = n_children_that_draw(false);
-    print_message("%u of %u draw that nobody counted\n", uncounted, N_CHILDREN);
+    print_message("%u of %u draw, uncounted\n", uncounted, N_CHILDREN);
     assert_in_range(uncounted, N_CHILDREN / 2 - 60, N_CHILDREN / 2 + 60);
 }
 

@@ -463,7 +463,7 @@ static void own_order_holds(void **state)
     finish(&story, "born1 unseen1@100 born2 freed2@110by2+0 ", COUNTS(.double_allocations = 1));
 }
 
-/* A realloc ends a block like a free does; its successor is born without it. */
+/* A realloc ends a block like a free does; its successor is allocated without it. */
 static void inverted_realloc(void **state)
 {
     struct story story;

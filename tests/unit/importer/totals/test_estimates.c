@@ -240,7 +240,7 @@ static void estimates_add_up(void **state)
         variance += stack->variances->peak.bytes;
         assert_int_equal(stack->leaked_bytes, stack->live_bytes);
         assert_int_equal(stack->leaked_blocks, stack->live_blocks);
-        assert_int_equal(stack->temporary_blocks, 0); /* nobody can know */
+        assert_int_equal(stack->temporary_blocks, 0); /* cannot be known */
     }
     assert_int_equal(peak_bytes, process->peak_bytes);
     assert_true(fabs(variance / process->peak_variance.bytes - 1) < 1e-6);
@@ -250,7 +250,7 @@ static void estimates_add_up(void **state)
     totals_free(totals);
 }
 
-/* SW-2: the same recording, read when its clock is known better, has the same figures. */
+/* SW-2: the same recording, read when its clock is known better, has the same numbers. */
 static void weights_are_not_those_of_times(void **state)
 {
     struct totals *totals = record(5);

@@ -239,7 +239,7 @@ static void make_gaps(struct history *history, uint64_t *random)
     }
 }
 
-/* Instants are those of recorded time, as many of a short window as of a life. */
+/* Snapshots are in recorded time, as many in a short window as in a whole run. */
 static void windows(void **state)
 {
     static struct history history;

@@ -493,7 +493,7 @@ static void footprint(void **state)
                   "SELECT min(extent_bytes = live_bytes + slack_bytes + overhead_bytes"
                   " + hole_bytes + free_page_bytes + top_bytes), count(*) FROM heap_states",
                   "1|2");
-    /* At the peak nobody had looked yet: the heap reaches to its topmost live block. */
+    /* Before the peak there was no look at the heap: it reaches to its topmost live block. */
     assert_answer(f,
                   "SELECT extent_bytes, live_bytes, top_bytes FROM heap_states JOIN snapshots"
                   " USING (snapshot_id) WHERE reason = 'peak'",

@@ -196,7 +196,7 @@ static void the_kernels_count_of_a_fork_is_its_own(void **state)
     check_end(fixture, LOG_END_SIGNAL, SIGSEGV, 4096);
 }
 
-/* Nobody waited for it, but it writes nothing any more. */
+/* No process waited for it, but it writes nothing any more. */
 static void a_zombie_is_over(void **state)
 {
     struct fixture *fixture = *state;
@@ -423,7 +423,7 @@ static bool is_link(const char *path)
     return readlink(path, target, sizeof(target)) > 0;
 }
 
-/* PG-3: else its frames would be nobody's. */
+/* PG-3: otherwise its frames would have no owner. */
 static void the_header_is_written_before_what_has_no_room(void **state)
 {
     struct fixture *fixture = *state;

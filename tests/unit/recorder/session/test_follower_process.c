@@ -31,7 +31,7 @@ static void wait_for_end(const struct follower_process *follower)
         assert_int_equal(waitid(P_PID, (id_t)follower->child.pid, &info, WEXITED | WNOWAIT), 0);
 }
 
-/* How many are begun from one time to another, where each ends at once. */
+/* How many are begun from one time to another, if each ends immediately. */
 static int count_starts(struct follower_process *follower, uint64_t from_ns, uint64_t until_ns)
 {
     int n = 0;

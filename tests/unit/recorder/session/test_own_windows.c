@@ -37,7 +37,7 @@ static void one_begins_after_a_time_and_only_one(void **state)
     assert_int_equal(step(&windows, 150, 0, false), LOG_COMMAND_START + 16 * LOG_SWITCH_TIME);
     assert_int_equal(step(&windows, 151, 0, false), NOTHING); /* not handled yet */
     assert_int_equal(step(&windows, 152, 0, true), NOTHING);
-    assert_int_equal(step(&windows, 900, 0, false), NOTHING); /* somebody ended it */
+    assert_int_equal(step(&windows, 900, 0, false), NOTHING); /* another command ended it */
 }
 
 static void what_comes_first_counts(void **state)
