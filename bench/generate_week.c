@@ -290,7 +290,7 @@ static void define(struct week *week)
     log_builder_flush(week->builder);
 }
 
-/* All blocks that are live for good, or until another takes their place. */
+/* All blocks that are live to the end, or until another takes their place. */
 static void fill(struct week *week)
 {
     for (uint32_t i = 0; i < BLOCKS; i++) {

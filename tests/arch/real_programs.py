@@ -205,7 +205,7 @@ def compare_names(options, database, root, symbols):
         ours = ours.splitlines()
         if len(ours) != len(theirs) or not all(map(as_binutils_print, ours, theirs)):
             wrong += 1
-            print(f"{offset:#x}: {ours}, binutils say {theirs}")
+            print(f"{offset:#x}: {ours}, binutils print {theirs}")
     print(f"{len(found)} frames named, {wrong} otherwise than binutils do")
     if wrong or len(found) < 100:
         sys.exit(1)

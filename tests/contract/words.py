@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """words.py ROOT: identifiers, comments, messages, documentation and tests use the terms of docs/glossary.md, none of the words that they replaced."""
 
+import ast
 import re
 import sys
 from pathlib import Path
@@ -21,7 +22,6 @@ WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # SQL: comments and texts in quotes. TypeScript: comments, and texts in quotes; the rest of a page's text looks like code.
 NOT_SQL_CODE = re.compile(r"--[^\n]*|'(?:''|[^'])*'")
 NOT_SCRIPT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
-NOT_PYTHON_CODE = re.compile(r'""".*?"""|#[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 # The names that a shell script or a CMake list defines; its other words may be options, users or text.
 DEFINED = re.compile(r"^\s*(?:local |export )*(\w+)=|^(\w+)\(\) *\{|\b(?:for|read) (\w+)|(?:set|foreach|function|macro)\((\w+)", re.MULTILINE)
 # The expected output of a test is the product's.
@@ -32,12 +32,23 @@ def blank(found):
     return "\n" * found[0].count("\n")
 
 
+def check_name(path, number, name):
+    denied = DENIED.intersection(word.lower() for word in WORD.findall(name))
+    if denied:
+        yield f"{path}:{number}: {name}: docs/glossary.md has a standard term for '{denied.pop()}'"
+
+
 def check_identifiers(path, text, not_code=NOT_CODE):
     for number, line in enumerate(not_code.sub(blank, text).splitlines(), 1):
         for name in IDENTIFIER.findall(line):
-            denied = DENIED.intersection(word.lower() for word in WORD.findall(name))
-            if denied:
-                yield f"{path}:{number}: {name}: docs/glossary.md has a standard term for '{denied.pop()}'"
+            yield from check_name(path, number, name)
+
+
+def check_python_names(path, text):
+    for node in ast.walk(ast.parse(text)):
+        for name in (getattr(node, field, None) for field in ("id", "name", "arg", "attr")):
+            if isinstance(name, str):
+                yield from check_name(path, getattr(node, "lineno", 1), name)
 
 
 def check_prose(path, text, start=1):
@@ -68,11 +79,13 @@ def kind_of(root, path):
 def check_script(path, kind, text):
     text = GOLDEN.sub("", text)
     yield from check_prose(path, text)
-    if kind in (".py", ".sql"):
-        yield from check_identifiers(path, text, NOT_PYTHON_CODE if kind == ".py" else NOT_SQL_CODE)
+    if kind == ".py":
+        yield from check_python_names(path, text)
+    elif kind == ".sql":
+        yield from check_identifiers(path, text, NOT_SQL_CODE)
     else:
         for found in DEFINED.finditer(text):
-            yield from check_identifiers(f"{path}:{text.count(chr(10), 0, found.start(found.lastindex))}", found[found.lastindex], NOT_SQL_CODE)
+            yield from check_name(path, 1 + text.count("\n", 0, found.start(found.lastindex)), found[found.lastindex])
 
 
 def main():

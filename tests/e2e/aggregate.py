@@ -99,7 +99,7 @@ def check_output(stderr):
     """The disk must be named as the cause, not the program."""
     last = [line for line in stderr.splitlines() if " dropped" in line]
     if len(last) != 1 or " events, " not in last[0] or "make room" not in last[0]:
-        raise Failure(f"mtrace-record said: {stderr}")
+        raise Failure(f"mtrace-record printed: {stderr}")
 
 
 def wait_for_states(folder, process, n, when):
@@ -190,7 +190,7 @@ def check_damaged(tools, place, folder):
     database = harness.Database(place / "run.db")
     found = dict(database.rows("SELECT key, value FROM meta WHERE key GLOB 'log.damage*' OR key = 'log.lost_bytes'"))
     if int(found.get("log.damage.missing_part", 0)) < 2 or int(found.get("log.lost_bytes", 0)) == 0:
-        raise Failure(f"a part that is missing, and one that is damaged, and this is what is said: {found}")
+        raise Failure(f"a part that is missing, and one that is damaged, and the messages are {found}")
     return recorded
 
 
@@ -300,7 +300,7 @@ def one_round(tools, args, place, randomness):
         if args.kill == "disk":
             check_output(stderr)
         elif stderr:
-            raise Failure(f"mtrace-record said: {stderr}")
+            raise Failure(f"mtrace-record printed: {stderr}")
         if args.kill == "damage":
             return check_damaged(tools, place, folder)
         counts = survive.published(place / "counts")

@@ -351,7 +351,7 @@ CASES |= {
     "jit_code": plain("jit_code"),
     "jit_code_in_gap": Case(["jit_code_in_gap", "0x8000000"], end=("exit", 0)),
     "twins_with_gaps": Case(["twin_libraries", "@/gaps_left.so", "@/gaps_right.so"], end=("exit", 0)),
-    # Only timestamps say who had the block first: made by the counter, by the kernel, and computed.
+    # Only timestamps tell which thread had the block first: from the counter, from the kernel, and computed.
     "handover": plain("handover", is_long=True),
     "handover_monotonic": plain("handover", is_long=True, env={"MTRACE_CLOCK": "monotonic"}),
     "handover_without_tsc": Case(["handover", "no_tsc"], is_long=True, end=("exit", 0)),

@@ -434,7 +434,7 @@ def what_is_printed(tools, folder):
     for command in COMMANDS:
         for options in (("--size-min", "0"), ("--backtrace-depth-min", "0")):
             words = ask(tools, command, folder / "slim.db", *options, status=1).stderr
-            require("imported with --slim" in words, f"{command} {options} of a slim import says {words}")
+            require("imported with --slim" in words, f"{command} {options} of a slim import prints {words}")
         ask(tools, command, folder / "slim.db")
         shown = ask(tools, command, database, "--size-min", "9000", "--show-sql").stdout
         require(shown.startswith("-- What the table below is made of:\n"), f"{command} --show-sql: {shown}")

@@ -32,13 +32,13 @@ def allocate():
         libc.free(libc.malloc(5777))
 
 go, gone = os.pipe()
-done, said = os.pipe()
+done, finished = os.pipe()
 child = os.fork()
 if child == 0:
     libc.free(libc.malloc(6777))
     os.read(go, 1)
     allocate()
-    os.write(said, b"x")
+    os.write(finished, b"x")
     os.read(go, 1)  # a log that ends on a full disk is not packed
     os._exit(0)
 filler = os.open(folder + "/filler", os.O_CREAT | os.O_WRONLY)
@@ -86,7 +86,7 @@ def check(tools, place, folder):
     if outcome.status != 0 or outcome.stdout != b"child 0\n":
         raise Failure(f"the program ended with {outcome.status}, {outcome.stdout.decode()}: {output}")
     if not re.match(r"mtrace-record: the live log is '/dev/shm/mtrace-.*': beside .* the file system copies on write", output):
-        raise Failure(f"nothing is said about where the log is: {output}")
+        raise Failure(f"no message about the place of the log: {output}")
     logs = [path for path in folder.iterdir() if path.is_file() and ".dat" in path.name]
     if len(logs) != 2:
         raise Failure(f"a log of the program and one of its child are expected: {logs}")

@@ -130,7 +130,7 @@ def record(tools, place, part, options="", shared="64k", reason="has no permissi
 def expect(pattern, output):
     found = re.search(pattern, output)
     if not found:
-        raise Failure(f"not said: {pattern!r}, but {output}")
+        raise Failure(f"no message matches {pattern!r}, but {output}")
     return found
 
 
@@ -163,7 +163,7 @@ def test_names(tools, place):
     expect(rf"1 log of other processes is not packed: [^\n]*run.dat.{pid}.0': No space left on device; "
            r"what is in FILE.PID.N.live is imported as it is, and 'mtrace-record --pack \S*run.dat' packs it where there is room", output)
     if "not recorded" in output:
-        raise Failure(f"of one that has a log it is said: {output}")
+        raise Failure(f"an unexpected message about a child that has a log: {output}")
     database = imported(tools, place)
     check_sum(database, pid, output)
 

@@ -59,7 +59,7 @@ class Receiver:
         line = self.process.stdout.readline()
         found = re.match(r"listening on 127\.0\.0\.1:(\d+)(?:, and found by --to discover)?; logs go to", line)
         if not found:
-            raise Failure(f"mtrace-gather said {line!r}{self.process.stdout.read()!r}")
+            raise Failure(f"mtrace-gather printed {line!r}{self.process.stdout.read()!r}")
         self.port = int(found[1])
         self.reader = threading.Thread(target=self.read, args=(self.process.stdout,))
         self.reader.start()
@@ -132,7 +132,7 @@ def size_of_received(folder):
 
 
 def check_same(folder, log):
-    """One log arrived, equal to the local one byte for byte, and the local one is removed if that is safe."""
+    """One log arrived. It equals the local one byte for byte, and is large enough to be a test."""
     files = received(folder)
     if len(files) != 1:
         raise Failure(f"there are {[path.name for path in files]}")
@@ -177,7 +177,7 @@ def equal(place, _rounds):
         receiver.end()
         for word, n in (("begun by me at 127.0.0.1:", 1), (": ended, ", 2), (": goes on", 0), ("cut", 0)):
             if receiver.output.count(word) != n:
-                raise Failure(f"mtrace-gather does not say {word!r} {n} times: {receiver.output}")
+                raise Failure(f"mtrace-gather does not print {word!r} {n} times: {receiver.output}")
 
 
 def follow(place, _rounds):
@@ -309,7 +309,7 @@ def cut(place, rounds):
         check_same(place / "in", place / "run.dat")
         proxy.listener.close()
         if output.count("cannot send to") > 1 + (time.monotonic() - begun) / 60 or "the push function" in output:
-            raise Failure(f"of {proxy.n_cuts} cuts it says {output}")
+            raise Failure(f"of {proxy.n_cuts} cuts it prints {output}")
 
 
 def is_gone(pid):
@@ -328,7 +328,7 @@ def recorder_killed(place, _rounds):
         recording.process.wait()
         wait_until("the sender ends", lambda: ": ended, " in receiver.output or ": cut at" in receiver.output)
         if ": ended, " in receiver.output or "where its recorder left it" not in receiver.output:
-            raise Failure(f"of a log without its end mtrace-gather says {receiver.output}")
+            raise Failure(f"of a log without its end mtrace-gather prints {receiver.output}")
         arrived = received(place / "in")[0]
         ours = (place / "run.dat").read_bytes()
         theirs = arrived.read_bytes()
@@ -343,10 +343,10 @@ def recorder_killed(place, _rounds):
                                   env=harness.environment(), timeout=PATIENCE)
             n = harness.Database(place / "cut.db").value("SELECT count(*) FROM allocations") if result.returncode == 0 else 0
             if n < 1000 or "the log is incomplete" not in result.stderr:
-                raise Failure(f"{n} allocations, and the import says {result.stderr!r}")
+                raise Failure(f"{n} allocations, and the import prints {result.stderr!r}")
         result = subprocess.run([TOOLS.query, "summary", str(place / "cut.db")], capture_output=True, text=True, env=harness.environment()).stdout
         if "whether it still runs is not known" not in result or "the log is incomplete: " not in result or " 0 B" in result.splitlines()[1] or "killed" in result:
-            raise Failure(f"of a log without its end the summary says {result}")
+            raise Failure(f"of a log without its end the summary prints {result}")
         recording.process.stdin.close()
         wait_until("the program ends", lambda: is_gone(program))
         subprocess.run([TOOLS.record, "-q", "--pack", place / "run.dat"], check=True)
@@ -354,7 +354,7 @@ def recorder_killed(place, _rounds):
         check_same(place / "in", place / "run.dat")
         receiver.end()
         if ": goes on, " not in receiver.output or ": ended, " not in receiver.output:
-            raise Failure(f"mtrace-gather says {receiver.output}")
+            raise Failure(f"mtrace-gather prints {receiver.output}")
 
 
 def family(place, _rounds):
@@ -495,7 +495,7 @@ def strangers(place, _rounds):
             end.close()
         receiver.end()
         if len(receiver.output) > 20000:
-            raise Failure(f"mtrace-gather says {len(receiver.output)} bytes about strangers")
+            raise Failure(f"mtrace-gather prints {len(receiver.output)} bytes about strangers")
     for options, why in ((["--insecure", "--listen", "0.0.0.0:0"], "--insecure is only for this machine"), ([], "no authentication is configured")):
         refused = subprocess.run([GATHER, str(place / "in"), *options], capture_output=True, text=True, timeout=PATIENCE)
         if refused.returncode == 0 or why not in refused.stderr:
@@ -513,14 +513,14 @@ def limits(place, _rounds):
         receiver.end()
         result = receiver.output.splitlines()
         if len(result) > 3 or "begun by" not in result[0] or not re.search(r": cut at .*--max-bytes.*it goes on when it is sent again", result[1]):
-            raise Failure(f"of a full folder it says {receiver.output}")
+            raise Failure(f"of a full folder it prints {receiver.output}")
     with Receiver(place / "in", key) as receiver:
         subprocess.run([TOOLS.record, "-q", "--send", log, "--to", receiver.to(), *key], check=True)
         if received(place / "in")[0].read_bytes() != log.read_bytes():
             raise Failure("it did not go on")
         receiver.end()
         if receiver.output.count(": goes on, ") != 1 or receiver.output.count(": ended, ") != 1:
-            raise Failure(f"when there is room it says {receiver.output}")
+            raise Failure(f"when there is room it prints {receiver.output}")
 
 
 def look_around(port, key):
@@ -539,7 +539,7 @@ def discover(place, _rounds):
         check_sent(recording.end())
         check_same(place / "in", place / "run.dat")
         if "ignored" in receiver.output:
-            raise Failure(f"it says {receiver.output}")
+            raise Failure(f"it prints {receiver.output}")
         overheard = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         overheard.bind(("127.0.0.1", 0))
         overheard.settimeout(PATIENCE)
@@ -682,7 +682,7 @@ def no_local_kept(place, _rounds):
         rounds = int(recording.process.stdout.read())
         output = recording.process.stderr.read()
         if "not sent to" not in output or "--no-local" not in output or not log.exists():
-            raise Failure(f"of what was not sent it says {output}")
+            raise Failure(f"of what was not sent it prints {output}")
         refused = subprocess.run([TOOLS.record, "--pack", log, "--cull-temporary", "1"], capture_output=True, text=True)
         if refused.returncode == 0 or "cannot be elided here" not in refused.stderr:
             raise Failure(f"what is half here is elided: {refused}")
@@ -692,7 +692,7 @@ def no_local_kept(place, _rounds):
                 raise Failure(f"--pack was to be killed: {done}")
         packed = subprocess.run([TOOLS.record, "--pack", log], check=True, capture_output=True, text=True).stderr
         if "events of those still here" not in packed or f"next: mtrace-record --send {log} --no-local --to HOST:PORT" not in packed or "mtrace-query" in packed:
-            raise Failure(f"packing what is half here it says {packed}")
+            raise Failure(f"packing what is half here it prints {packed}")
         with Receiver(place / "other", key) as other:
             output = try_to_send(log, other.to(), key, "1s")
             if "does not have what it acknowledged" not in output or not log.exists():
@@ -725,10 +725,10 @@ def max_local(place, _rounds):
         check_sent(output := recording.end())
         dropped = int(re.search(r"([\d,]+) dropped", output)[1].replace(",", ""))
         if dropped == 0 or output.count("has reached --max-local") != 1 or "see --max-live, and --max-local" not in output or log.exists() or rotated(log):
-            raise Failure(f"it says {output}")
+            raise Failure(f"it prints {output}")
         result = subprocess.run([TOOLS.importer, str(received(place / "in")[0]), str(place / "a.db")], capture_output=True, text=True, env=harness.environment())
         if result.returncode != 0 or f"{dropped:,}" not in result.stderr.replace("_", ",") and str(dropped) not in result.stderr:
-            raise Failure(f"{dropped} events were dropped, and the import says {result.stderr}")
+            raise Failure(f"{dropped} events were dropped, and the import prints {result.stderr}")
 
 
 def named(place, _rounds):
@@ -761,7 +761,7 @@ def slow_peer(place, _rounds):
         relative = [os.path.relpath(word) if isinstance(word, Path) else word for word in key]
         output = try_to_send(log, f"127.0.0.1:{server.getsockname()[1]}", relative, timeout="1s")
         if "does not answer" not in output or "not sent to" not in output or f"'{(place / 'key').resolve()}'" not in output:
-            raise Failure(f"it says {output}")
+            raise Failure(f"it prints {output}")
 
 
 def flood(place, _rounds):
@@ -784,7 +784,7 @@ def flood(place, _rounds):
         begun = time.monotonic()
         output = try_to_send(log, f"127.0.0.1:{server.getsockname()[1]}", ["--insecure"], timeout="1s")
         if "not sent to" not in output or time.monotonic() - begun > PATIENCE / 2:
-            raise Failure(f"after {time.monotonic() - begun:.1f} s it says {output}")
+            raise Failure(f"after {time.monotonic() - begun:.1f} s it prints {output}")
 
 
 def full_disk(place, _rounds):

@@ -100,7 +100,7 @@ def check_collector(cpack, build, place, triplet):
         raise Failure(f"the package has {found}")
     output = [call("dpkg-deb", "-f", package, field).strip() for field in ("Package", "Architecture", "Depends")]
     if output != ["mtrace-collector-" + triplet.split("-")[0], "all", ""]:
-        raise Failure(f"the package says {output}")
+        raise Failure(f"the package prints {output}")
 
 
 def collector(cmake, cpack):

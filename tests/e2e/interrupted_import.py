@@ -61,7 +61,7 @@ def interrupt(tools, log, work, number, is_time, env=None):
     if importer.returncode != 128 + number:
         raise Failure(f"{number.name}: exit status {importer.returncode}, {output}")
     if output != "mtrace-import: interrupted\n":
-        raise Failure(f"{number.name}: said {output!r}")
+        raise Failure(f"{number.name}: printed {output!r}")
     if [path.name for path in work.iterdir()] != ["run.db"] or target.read_bytes() != before:
         raise Failure(f"{number.name}: left {sorted(path.name for path in work.iterdir())}")
 

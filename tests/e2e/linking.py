@@ -129,10 +129,10 @@ class Bench:
         """Alone it finds no collector, recorded it does, unless it is static."""
         alone = harness.run(argv, self.quiet)
         if alone.stdout != b"0 0 ok\n" or alone.status != 0:
-            raise Failure(f"{argv[0].name}: alone it says {alone.stdout} and ends with {alone.status}")
+            raise Failure(f"{argv[0].name}: alone it prints {alone.stdout} and ends with {alone.status}")
         output, charged = self.record(argv)
         if output != (b"1 2 ok\n" if is_recordable else b"0 0 ok\n") or charged != (bytes_charged if is_recordable else None):
-            raise Failure(f"{argv[0].name}: recorded it says {output}, and is charged {charged}")
+            raise Failure(f"{argv[0].name}: recorded it prints {output}, and is charged {charged}")
         print(argv[0].name, "ok")
 
 

@@ -43,7 +43,7 @@ ONE_THREAD = {
 CLASSES = "SELECT from_bytes, blocks, bytes, leaked_blocks, leaked_bytes FROM size_histogram ORDER BY 1"
 
 
-# Programs of one thread that go on for a while, as parts of the timeline are wide then.
+# Programs of one thread that run for a while, because parts of the timeline are wide then.
 LOOP = "import json\nd={str(i):[i,{'a':i}] for i in range(300)}\nfor _ in range(80):\n d=json.loads(json.dumps(d))\n for k in range(1000): bytes(k * k * 7919 % 331)"
 ROWS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<30000) INSERT INTO t SELECT i, 'row '||i, i*1.5 FROM n;"
 PROGRAMS = {

@@ -55,7 +55,7 @@ class Run:
         return sum(a + f for a, f, _ in survive.published(self.counts)[:self.threads])
 
     def await_calls(self, n):
-        """It goes on: so many calls more."""
+        """Lets the program run for so many calls."""
         until = self.n_calls() + n
         self.wait_for(f"{n} more calls of the program", lambda: self.n_calls() >= until)
 
@@ -90,7 +90,7 @@ class Run:
         aggregate.check_sum(database, self, survive.published(self.counts))
         elided = database.value("SELECT sum(elided_blocks) FROM backtrace_totals")
         if f" {elided:,} block{'' if elided == 1 else 's'} elided" not in output:
-            raise Failure(f"{elided} blocks were elided, and this was said: {output}")
+            raise Failure(f"{elided} blocks were elided, and the output is {output}")
         return aggregate.events_of(database)[1]
 
     def abandon(self):
@@ -146,7 +146,7 @@ def stopped(run):
     output = run.end()
     dropped = run.check_counts(output)
     if dropped == 0 or f" {dropped:,} dropped" not in output:
-        raise Failure(f"{dropped} events were dropped, and this was said: {output}")
+        raise Failure(f"{dropped} events were dropped, and the output is {output}")
 
 
 def dead(run):
@@ -168,7 +168,7 @@ def dead(run):
     output = run.end()
     dropped = run.check_counts(output)
     if dropped == 0 or f" {dropped:,} dropped" not in output or "came faster than they were taken in" not in output:
-        raise Failure(f"{dropped} events were dropped, and this was said: {output}")
+        raise Failure(f"{dropped} events were dropped, and the output is {output}")
 
 
 def paced(run):

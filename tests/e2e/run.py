@@ -32,7 +32,7 @@ def check_values(database, case, expected):
         if case.may_drop and dropped and name in cases.LOWERED_BY_DROPS and got is not None and 0 < got < value:
             continue
         if got != value:
-            complaints.append(f"{name}: the workload says {value}, the database {got}")
+            complaints.append(f"{name}: the workload prints {value}, the database {got}")
     if complaints:
         raise Failure("\n".join(complaints))
     return n_compared

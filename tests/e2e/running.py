@@ -29,7 +29,7 @@ MOST_BLOCKS = 500000  # made during one import
 
 
 class Running:
-    """While it lasts the program goes on, until it has made so many blocks."""
+    """During this the program runs, until it has made so many blocks."""
 
     def __init__(self, counts):
         self.counts, self.has_ended = counts, threading.Event()

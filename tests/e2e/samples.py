@@ -264,7 +264,7 @@ def check_pictures(tools, database, folder):
             if ("±" in text or "estimates from samples" in text) != expected:
                 raise Failure(f"{words} of {data} {'has no' if expected else 'has a'} margin")
             if expected and name == "flames.svg" and not any(f"{total / 2 ** 20:.1f} MiB ± {margin / 2 ** 20:.1f} MiB" in line for line in text.splitlines()):
-                raise Failure(f"the flame graph does not say {total} ± {margin}")
+                raise Failure(f"the flame graph does not print {total} ± {margin}")
     title = ask(tools, "tree", database, "--measure", "leaked").stdout.splitlines()[0]
     if title.count("±") != 2:
         raise Failure(f"the title of a tree has no margins: {title}")

@@ -35,7 +35,7 @@ def end_program(pid):
 
 
 def kill(process, pid, point):
-    """The recorder dies at the point; the program goes on for a while without it."""
+    """The recorder is killed at the point; the program runs on for a while."""
     if point in AT_THE_END:
         time.sleep(0.03)
         os.kill(pid, signal.SIGKILL)
@@ -49,7 +49,7 @@ def kill(process, pid, point):
 
 
 def pause(process, pid, point):
-    """The recorder stands still at the point, the program does not; both go on; then the program ends."""
+    """The recorder stops at the point, the program does not; both continue; then the program ends."""
     if point in AT_THE_END:
         time.sleep(0.03)
         os.kill(pid, signal.SIGKILL)

@@ -102,7 +102,8 @@ def one_round(tools, args, place, randomness):
 
 
 def run_rounds(description, victims, one_round, choices=None):
-    """Rounds in scratch folders of their own, as the command line says; `choices`: of other options, the first one is meant where nothing is said."""
+    """Rounds in scratch folders of their own, by the options of the command line; `choices`: values of other options, of which the first is the
+    default."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--rounds", type=int, default=300)
     parser.add_argument("--threads", type=int, default=1)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """unharmed.py PART: what mtrace-record passes on to a program, and what it must not change.
 
-signals   what others send to mtrace-record reaches the program, with its value, and mtrace-record goes on
+signals   signals sent to mtrace-record reach the program, with their value, and mtrace-record continues
 early     the same for signals sent before the program was started
 timers    those that were set before mtrace-record was executed are the program's
 names     a library of the program defines functions with names of libc's that mtrace wraps, with other arguments
@@ -217,7 +217,7 @@ def test_names(tools, place):
     process.stdin.close()
     recorder.communicate(timeout=60)
     if got != wanted or process.wait(timeout=60) != 0:
-        raise Failure(f"attached to, it says {got} instead of {wanted}")
+        raise Failure(f"attached to, it prints {got} instead of {wanted}")
 
 
 def test_musl(tools, place):

@@ -110,7 +110,7 @@ def tables(path):
         columns = [column[0] for column in cursor.description]
         shown = [(i, names.column(column)) for i, column in enumerate(columns) if column not in NOT_COMPARED.get(table, ())]
         rows = [tuple(show(row[i]) for i, show in shown) for row in cursor]
-        if table == "windows":  # as end_kind of a process: the copy knows no more of it, the cut that it goes on
+        if table == "windows":  # as end_kind of a process: in the copy its end is unknown, in the cut it still runs
             at = columns.index("ended_by")
             rows = [(*row[:at], None if row[at] == "end" else row[at], *row[at + 1:]) for row in rows]
         if table == "meta":

@@ -340,7 +340,7 @@ static void choose(struct input *input)
 
 /* ---- the client's side ---- */
 
-/* A call of connect that is interrupted goes on by itself. */
+/* An interrupted call of connect continues by itself. */
 static bool is_connected(int fd, const struct sockaddr_in *address)
 {
     struct pollfd wait = {.fd = fd, .events = POLLOUT};

@@ -176,7 +176,7 @@ def valgrind_totals(argv, place, env):
     total = re.search(r"total heap usage: ([\d,]+) allocs, ([\d,]+) frees, ([\d,]+) bytes", text)
     in_use = re.search(r"in use at exit: ([\d,]+) bytes in ([\d,]+) blocks", text)
     if total is None or in_use is None:
-        raise Failure(f"valgrind said nothing of the heap: {text[-500:]}{output.stderr[-500:]}")
+        raise Failure(f"valgrind printed nothing about the heap: {text[-500:]}{output.stderr[-500:]}")
     allocations, frees, allocated = (int(n.replace(",", "")) for n in total.groups())
     return {"allocations": allocations, "frees": frees, "allocated_bytes": allocated,
             "leaked_bytes": int(in_use.group(1).replace(",", ""))}

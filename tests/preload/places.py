@@ -51,7 +51,7 @@ def check(tools, place, asked, wanted, temporary):
     expected = [line.split()[2] for line in outcome.stdout.decode().splitlines() if line.startswith("expect allocated ")]
     found = [size for _, _, size in raw_log.events(wanted) if size is not None and size % 1000 == 777]
     if expected != [str(len(found))]:
-        raise Failure(f"the workload says {expected} blocks, the log {len(found)}")
+        raise Failure(f"the workload prints {expected} blocks, the log {len(found)}")
 
 
 def main():

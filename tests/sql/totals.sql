@@ -23,7 +23,7 @@ INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocat
   (1, 11,  3,   30,  0,    0, 3,   30,  5000000000,  5000000000,  0,    0,  2,   30,   30,  5000000000, 5000000000, 5000000000, 10, 10, 42, 0, 3, 3, 0, 0, 0, 0),
   (2,  6,  5,  500,  4,  400, 1,  100, 15000000000, 15000000000,  4,  400,  5,  500,  500, 20000000000, 11000000000, 20000000000, 100, 100, 20, 40000, 5, 1, 0, 0, 0, 0),
   (3,  2,  1,   64,  0,    0, 1,   64, 40500000000, 40500000000,  0,    0,  1,   64,   64, 40500000000, 40500000000, 40500000000, 64, 64, 8, 0, 1, 1, 0, 0, 0, 0);
--- Who frees: session.c:140 most of site 2; for stack 8 a tie of sites 1 and 5, which the lower id wins.
+-- Which sites free: session.c:140 most of site 2; for stack 8 a tie of sites 1 and 5, which the lower id wins.
 INSERT INTO free_sites(process_id, backtrace_id, free_backtrace_id, blocks, bytes) VALUES
   (1, 4, 7, 3, 300), (1, 4, 2, 1, 100), (1, 5, 7, 1, 100), (1, 2, 2, 2, 20), (1, 8, 8, 40, 4000), (1, 8, 2, 40, 4000),
   (2, 6, 6, 4, 400);

@@ -162,8 +162,8 @@ static void step(int i)
     step_beside_others(i);
 }
 
-/* Late steps are made up for: the patterns depend on steps only, whatever else uses the processor.
- * */
+/* Late steps are made up for: the patterns depend on steps only, whatever else uses the
+ * processor. */
 static void wait_until_due(struct timespec *due)
 {
     struct timespec now;

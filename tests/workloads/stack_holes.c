@@ -218,7 +218,7 @@ static void fill_by_other(struct hole *hole)
 
 static ucontext_t main_context, coroutine_context;
 
-/* Suspended, as the one who makes it is another coroutine. */
+/* Suspended, because the thread that makes the hole runs another coroutine. */
 static bool make_by_caller(struct hole *hole)
 {
     wanted = hole;

@@ -126,8 +126,8 @@ static void *free_elsewhere(void *block)
     return NULL;
 }
 
-/* T6: the groups of allocation and free, both threads, stacks and times, as the database has them.
- * */
+/* T6: the groups of allocation and free, both threads, stacks and times, as the database has
+ * them. */
 static void groups(void)
 {
     struct heard heard = {0};

@@ -8,7 +8,7 @@ half = 2 ** 63
 print(libc.calloc(ctypes.c_size_t(half), ctypes.c_size_t(8)))
 print(libc.malloc(ctypes.c_size_t(half + 1)))
 print(libc.reallocarray(None, ctypes.c_size_t(half), ctypes.c_size_t(2)))'
-mtrace-import --no-symbols run.dat run.db 2>said.txt
+mtrace-import --no-symbols run.dat run.db 2>messages.txt
 sqlite3 run.db 'SELECT name, size_bytes, errno FROM allocation_failures JOIN kinds USING (kind) ORDER BY failure_id'
 mtrace-query allocation-failures run.db | grep -c "EiB"
 mtrace-query allocation-failures run.db | grep -- "-[0-9.]* [KMGTPE]*i*B" || true

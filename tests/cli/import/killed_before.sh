@@ -9,7 +9,7 @@ space=$(stat -L -c %i /proc/self/ns/pid)
 gone=$(sh -c 'echo $$')
 left=small/run.db.part-$gone-$(printf %08x $((0x$boot ^ space)))-0
 head -c 8m /dev/zero >"$left" 2>/dev/null || true
-mtrace-import run.dat small/run.db 2>said.txt || cat said.txt
+mtrace-import run.dat small/run.db 2>messages.txt || cat messages.txt
 ls small
 # expect stdout
 #|run.db

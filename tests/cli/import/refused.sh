@@ -189,9 +189,9 @@ rm out.db
 sqlite3 out.db 'CREATE TABLE precious(a)'
 complain mtrace-import --force run.dat out.db
 sqlite3 out.db .tables
-mtrace-import run.dat own.db 2>said.txt
+mtrace-import run.dat own.db 2>messages.txt
 complain mtrace-import run.dat own.db
-mtrace-import --force run.dat own.db >said.txt 2>&1
+mtrace-import --force run.dat own.db >messages.txt 2>&1
 sqlite3 own.db 'SELECT count(*) > 0 FROM processes'
 # expect stdout
 #|status 1, lines on stderr 1

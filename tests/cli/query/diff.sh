@@ -89,12 +89,12 @@ mtrace-query diff rows.db grown.db --format csv
 make_log
 mv run.dat old.dat
 cp old.dat new.dat
-mtrace-query diff old.dat new.dat 2>said.txt | tail -n 2
-grep '^importing' said.txt | sort
+mtrace-query diff old.dat new.dat 2>messages.txt | tail -n 2
+grep '^importing' messages.txt | sort
 mtrace-query diff old.dat new.dat 2>again.txt >answer.txt
 grep -c '^importing' again.txt || :
-mtrace-query new.db 2>said.txt >answer.txt
-grep -c 'newer' said.txt || :
+mtrace-query new.db 2>messages.txt >answer.txt
+grep -c 'newer' messages.txt || :
 touch -d '2001-01-01' new.db
 mtrace-query peak new.db 2>&1 >answer.txt | grep newer
 mtrace-query diff old.db new.db 2>&1 >answer.txt | grep newer
@@ -140,7 +140,7 @@ cp run.db sampled.db
 sqlite3 sampled.db 'UPDATE processes SET sample_bytes = 1024'
 for query in "run.db sampled.db" "sampled.db run.db"; do
     # shellcheck disable=SC2086
-    mtrace-query diff $query 2>said >/dev/null || sed 's/^mtrace-query: //' said
+    mtrace-query diff $query 2>printed >/dev/null || sed 's/^mtrace-query: //' printed
     echo "$query: $(grep -c '^mtrace-query: note: estimates' said)"
 done
 mtrace-query diff run.db sampled.db --measure temporary || echo "$?"

@@ -1,7 +1,7 @@
 # A database without rows refuses commands that need rows, instead of an empty answer; all totals are there.
 . "$CASES/../lib.sh"
 make_log
-mtrace-import --slim --no-symbols run.dat slim.db 2>said.txt
+mtrace-import --slim --no-symbols run.dat slim.db 2>messages.txt
 for query in "leaks --from 50%" "hot --size-min 1KiB" "live --at peak" "tree --at peak" "diff --at 10% --at 90%" allocations \
     "block 0x1" realloc-chains "groups --lifetime only_leaked" "by-function --thread 1" "export --to pprof --size-min 1"; do
     # shellcheck disable=SC2086

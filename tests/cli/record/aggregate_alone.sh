@@ -4,13 +4,13 @@ record=$(command -v mtrace-record)
 mkdir bin
 cp "$record" bin
 ln -s "$(dirname "$(dirname "$record")")/lib" lib
-said() {
+printed() {
     complain "$@" 2>&1 | sed "s,$PWD,HERE,"
 }
-said bin/mtrace-record --aggregate -o run.dat -- touch started
+printed bin/mtrace-record --aggregate -o run.dat -- touch started
 ls -d run.dat* started 2>/dev/null || true
 cp "$(command -v mtrace-import)" bin
-said bin/mtrace-record -q --report-every 100ms -o run.dat -- sleep 1.5
+printed bin/mtrace-record -q --report-every 100ms -o run.dat -- sleep 1.5
 # expect stdout
 #|mtrace-record: --aggregate needs mtrace-import, which takes the events in while they come: 'HERE/bin/mtrace-import' cannot be run: No such file or directory; install it there, beside mtrace-record
 #|status 2, lines on stderr 1

@@ -19,9 +19,9 @@ for name in plain run; do
 done
 cmp plain.counts run.counts && echo "as many allocations and events"
 for name in plain run; do
-    sed -n 's/.*, \([0-9,]*\) events.*/\1/p' $name.txt >$name.said
+    sed -n 's/.*, \([0-9,]*\) events.*/\1/p' $name.txt >$name.printed
 done
-cmp plain.said run.said && echo "as many events are said"
+cmp plain.printed run.printed && echo "as many events are said"
 elided=$(sed -n 's/.* events, \([0-9,]*\) blocks elided.*/\1/p' run.txt)
 mtrace-query summary run.db | sed -n "s/^elided      $elided blocks/as many elided as was said/p"
 # expect stdout

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A patch plan consists of numbers that are compared and copied: all in the right place, or none.
- * */
+/* A patch plan consists of numbers that are compared and copied: all in the right place, or
+ * none. */
 #include "collector/events/embedded_patch.h"
 #include "lib/abi/log_format.h"
 #include "tests/lib/unit.h"

@@ -93,8 +93,8 @@ static void *emit_until_over(void *unused)
     return NULL;
 }
 
-/* A handler may leave by siglongjmp anywhere: no thread waits for it, and it still reports events.
- * */
+/* A handler may leave by siglongjmp anywhere: no thread waits for it, and it still reports
+ * events. */
 TEST(a_jump_leaves_nothing_to_wait_for)
 {
     struct known_block known;

@@ -47,7 +47,7 @@ static void leave(int signal)
     siglongjmp(g_outside, 1);
 }
 
-TEST(borrowed_space_is_returned)
+TEST(borrowed_memory_is_returned_after_a_jump)
 {
     struct sigaction action = {.sa_handler = leave};
     char *before = memory_borrow();

@@ -58,7 +58,7 @@ static void make(const char *name, const void *content, size_t size_bytes)
 
 static const char g_loader[] = "/lib64/ld-linux-x86-64.so.2";
 
-/* A program of so many bits whose second segment names its loader; NULL: it has none. */
+/* A program of so many bits whose second segment names its loader; NULL: without one. */
 #define MAKE_PROGRAM(bits, name, machine, loader_name)                                          \
     do {                                                                                        \
         struct {                                                                                \
@@ -125,7 +125,7 @@ static int tear_down(void **state)
     return system(command);
 }
 
-TEST(an_unreadable_target_counts_as_preloadable)
+TEST(unreadable_targets_get_the_own_library)
 {
     expect("here", false, "lib/mtrace/libmtrace.so");
     expect("missing", false, "lib/mtrace/libmtrace.so");
@@ -134,8 +134,8 @@ TEST(an_unreadable_target_counts_as_preloadable)
     expect("short", false, "lib/mtrace/libmtrace.so");
 }
 
-/* None, as long as it is not installed; and in both directions, wherever either one is installed.
- * */
+/* None, as long as it is not installed; and in both directions, wherever either one is
+ * installed. */
 TEST(the_other_width_has_its_own)
 {
     if (ARCH_OTHER_MACHINE == EM_NONE)
@@ -181,7 +181,7 @@ TEST(only_the_glibc_loader_gets_the_collector)
     }
 }
 
-TEST(a_target_without_a_loader_passes_the_settings_on)
+TEST(a_static_target_gets_the_library_below_the_loaders_root)
 {
     char path[PATH_BYTES];
     char wanted[2 * PATH_BYTES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The index of live blocks: any number of them, in bounded memory, also if handlers jump out of it.
- * */
+/* The index of live blocks: any number of them, in bounded memory, also if handlers jump out of
+ * it. */
 #include "collector/sampling/live_block_index.h"
 #include "tests/lib/unit.h"
 #include "tests/unit/collector/jumps.h"
@@ -91,7 +91,7 @@ TEST(a_jump_costs_no_more_than_a_place)
 }
 
 /* KB-5 */
-TEST(slots_held_forever_double_nothing)
+TEST(slots_held_forever_do_not_grow_the_index)
 {
     uint64_t n_lost = live_block_index_count_lost();
 

@@ -102,7 +102,7 @@ TEST_WITH(a_handler_on_the_same_stack_is_refused, begin_thread, NULL)
     thread_leave(thread);
 }
 
-TEST_WITH(the_outer_frame_continues, begin_thread, NULL)
+TEST_WITH(a_call_further_out_continues, begin_thread, NULL)
 {
     struct thread *thread = enter_at(&g_stack[INNER]);
 

@@ -99,8 +99,8 @@ TEST_WITH(addresses_beyond_the_cache_are_not_cached, start, NULL)
     assert_false(unwind_cache_find(0, 0, &found)); /* a call of NULL */
 }
 
-/* Far more than the first cache holds: it grows, and lookups never return another address's rule.
- * */
+/* Far more than the first cache holds: it grows, and lookups never return another address's
+ * rule. */
 TEST_WITH(many_rules_are_kept, start, NULL)
 {
     uint32_t n_found = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes into the buckets comes out again, in order of id, joined with its end. */
+/* Records put into the buckets come out again, in order of id, joined with their frees. */
 #include "importer/pairing/lifetimes.h"
 #include "lib/abi/log_format.h"
 
@@ -161,7 +161,7 @@ static void chain(void **state)
     lifetimes_free(lifetimes);
 }
 
-/* A block that seemed to end unseen was freed after all: whichever is read first, the free wins. */
+/* A block that seemed to end unseen was freed after all: in any order, the free wins. */
 static void explained(void **state)
 {
     struct live_block block = block_of(1);

@@ -134,7 +134,7 @@ static int on_left_run(void *context, uint32_t process, const struct live_block 
     return 0;
 }
 
-/* A process that is `traits`; what follows are events of it. */
+/* A process with these traits; following events belong to it. */
 static void start_with(struct story *story, struct pairing_process traits, bool has_runs)
 {
     struct pairing_sink sink = {story,        on_allocated,   on_moved,
@@ -296,7 +296,7 @@ static void groups(void **state)
     give(&story, (struct event){.kind = EVENT_MOVE, .time_ns = 31, .thread = 1, .address = 5 * X});
     give(&story,
          (struct event){.kind = EVENT_FREE, .time_ns = 40, .thread = 1, .address = X, .group = 9});
-    allocated(&story, 50, 1, X); /* where X was, and charged to nobody */
+    allocated(&story, 50, 1, X); /* at the old address of X, and untracked */
     freed(&story, 60, 1, X);
     give(&story,
          (struct event){.kind = EVENT_ALLOC, .time_ns = 70, .thread = 2, .address = X, .group = 3});
@@ -404,8 +404,8 @@ static void allocations_shown_missing(void **state)
     finish(&story, "unmatched-free@100by2 born1 leaked1 ", COUNTS(.unknown_frees = 1));
 }
 
-/* PA-7: where every end is in the log, that of a covered block is yet to come. A fork child or a
- * late start lacks no ends. */
+/* PA-7: if every free is in the log, that of a covered block is still to come. A fork child or a
+ * late start lacks no frees. */
 static void allocation_before_free(void **state)
 {
     const struct pairing_process cases[] = {whole, forked, late};
@@ -423,7 +423,7 @@ static void allocation_before_free(void **state)
     }
 }
 
-/* PA-7: with lost frees the block that lives there is the one that ends. */
+/* PA-7: with lost frees, the block that lives there is the freed one. */
 static void lost_free_then_handed_over(void **state)
 {
     struct story story;
@@ -490,7 +490,7 @@ static void inverted_realloc(void **state)
     finish(&story, "born1 born2 leaked1 leaked2 ", COUNTS());
 }
 
-/* A thread with many unknown frees at once must not take the one that counts from the list. */
+/* A thread with many unknown frees in a row must not push the important one off the list. */
 static void many_at_once(void **state)
 {
     struct story story;
@@ -521,8 +521,8 @@ static void elided_between(void **state)
     finish(&story, "born1 freed1@30by1+5 ", COUNTS());
 }
 
-/* PA-4: a block that one leaves to the next of its number is freed by another thread, though the
- * next one makes blocks and frees them itself. */
+/* PA-4: a block that a thread leaves to the next one with its number is freed by another thread,
+ * though the next one makes and frees blocks itself. */
 static void next_owner_of_a_number(void **state)
 {
     struct story story;
@@ -591,7 +591,7 @@ static void ids_are_given_once(void **state)
     pairing_free(story.pairing);
 }
 
-/* What is left comes in runs, but for chains; and not where blocks have groups, or were lost at
+/* Leaks are reported in runs, but not for chains, nor if blocks have groups or were lost at
  * exec. */
 static void left_in_runs(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What logs define, which files belong together, and what is left of damaged ones. */
+/* Definitions of logs, which files belong together, and the readable rest of damaged logs. */
 #include "importer/read/log_set.h"
 #include "importer/read/sample_stream.h"
 #include "lib/process/writer_liveness.h"
@@ -338,7 +338,7 @@ static const char *open_without_process(uint32_t pid_space, int *ret_fd)
     return path;
 }
 
-/* Its pid is that of another process here, or of none: who has the file open says it. */
+/* Its PID is that of another process here, or of none: the open file decides. */
 static void test_a_process_of_another_pid_namespace_is_seen(void **state)
 {
     int fd;
@@ -352,7 +352,7 @@ static void test_a_process_of_another_pid_namespace_is_seen(void **state)
         assert_string_equal(end_kind_of_only(path), "unknown");
 }
 
-/* Who else has the log open, a recorder that hangs, say, is not its program. */
+/* Another process that has the log open, such as a hanging recorder, is not its program. */
 static void test_a_process_that_is_known_to_be_gone_does_not_run(void **state)
 {
     int fd;
@@ -591,8 +591,8 @@ static void test_trailer_of_another_machine(void **state)
     log_set_close(set);
 }
 
-/* Who was killed in the midst of a frame has left its segment in the pool: nothing is lost, and
- * nothing said. Where the pool has other segments by now, the file was cut by somebody else. */
+/* A process killed in the middle of a frame left its segment in the pool: nothing is lost, and
+ * nothing reported. If the pool has other segments by now, the file was cut later. */
 static void test_cut_frame_beside_its_pool(void **state)
 {
     const char *path = log_reading_path("pool");
@@ -627,7 +627,7 @@ static void test_cut_frame_beside_its_pool(void **state)
     free(bytes);
 }
 
-/* Packed file and pool hold the same: nothing is read twice, and one repairs the other. */
+/* Packed file and pool have the same data: nothing is read twice, and one repairs the other. */
 static void test_packed_file_and_pool(void **state)
 {
     const char *path = log_reading_path("pool");
@@ -791,8 +791,8 @@ static void test_adopted_while_read(void **state)
     check_recycling(LOG_FILE_HEADER_BYTES, true);
 }
 
-/* Segments that were given away, and whose frames cannot be found: somebody removed or cut the
- * packed file. */
+/* Segments whose slots were reused, and whose frames cannot be found: the packed file was removed
+ * or cut. */
 static void test_recycled_and_gone(void **state)
 {
     const char *path = log_reading_path("pool");
@@ -949,8 +949,8 @@ static void test_what_may_be_elided_is_not_certain(void **state)
     free(pool_bytes);
 }
 
-/* Of segments that are begun while the pool is looked through some are seen, and some are not: what
- * was begun before is there without gaps. */
+/* Of segments that begin during a look at the pool some are seen: those that began before are
+ * complete. */
 static void test_begun_while_listed(void **state)
 {
     const char *path = log_reading_path("begun.live");

@@ -232,7 +232,7 @@ static void test_threads_hand_segments_over(void **state)
     log_set_close(set);
 }
 
-/* More threads at once than whole segments are kept of. */
+/* More threads together than whole segments are kept of. */
 static void test_very_many_threads_at_once(void **state)
 {
     enum {
@@ -340,7 +340,7 @@ static void test_processes_with_different_clocks(void **state)
     log_set_close(set);
 }
 
-/* A time that runs backwards is moved, and counted; what was counted once is not counted again. */
+/* A time that runs backwards is corrected, and counted; it is counted only once. */
 static void test_backward_time_is_repaired(void **state)
 {
     const char *path = log_reading_path("backward");
@@ -481,8 +481,7 @@ static int read_until(struct log_set *set, struct stream_state *kept, uint64_t m
     return more;
 }
 
-/* A record that cannot be, in a segment that is read in two parts, and lies before where they
- * meet. */
+/* An impossible record, in a segment that is read in two parts, before their border. */
 static void test_what_cannot_be_is_lost_at_a_mark_too(void **state)
 {
     const uint64_t mark = UINT64_C(20) << CLOCK_MAP_FRACTION_BITS;

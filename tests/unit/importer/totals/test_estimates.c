@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One program, 1000 recordings with samples of it: how often the interval of an estimate has the
- * truth in it.
+ * One program, 1000 recordings with samples of it: how often the interval of an estimate contains
+ * the truth.
  */
 #include "importer/totals/totals.h"
 
@@ -225,7 +225,8 @@ static void intervals_have_the_truth_in_95_of_100(void **state)
     }
 }
 
-/* TO-1 and TO-3 hold of estimates, too, and what is live at the peak has a variance of its own. */
+/* TO-1 and TO-3 hold for estimates, too, and live bytes at the peak have a variance of their
+ * own. */
 static void estimates_add_up(void **state)
 {
     struct totals *totals = record(5);

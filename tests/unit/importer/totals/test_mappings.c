@@ -223,7 +223,8 @@ static void samples(void **state)
                                        .value = (bytes),       \
                                        .call = (is_run)})
 
-/* What a process finds in its own memory goes to the part that it looks at, not by length. */
+/* Pages that a process finds in its own memory are attributed to the part that it looked at, not by
+ * length. */
 static void looks(void **state)
 {
     struct mappings mappings;

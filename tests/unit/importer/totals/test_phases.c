@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Phases that overlap, and more than may be open at once. */
+/* Overlapping phases, and more than may be open at the same time. */
 #include "importer/totals/phases.h"
 
 #include <setjmp.h>
@@ -99,8 +99,8 @@ static uint64_t sum_of_rows(const struct phases *phases, const char *name, uint6
     return bytes;
 }
 
-/* PS-4: what those of a name add up to is the sum of all rows, whether they are there or not; and
- * those that are there are as they would be. */
+/* PS-4: sums by name equal the sums of all rows, with or without rows; and rows are not changed by
+ * the limit. */
 static void sums_by_name_are_those_of_all_phases(void **state)
 {
     enum {

@@ -26,7 +26,7 @@ struct step {
     bool is_allocation;
 };
 
-/* Steps between which nothing is recorded, though blocks end; begin < end. */
+/* Steps during which nothing is recorded, though blocks are freed; begin < end. */
 struct gap {
     int begin, end;
 };
@@ -284,8 +284,7 @@ static void late(void **state)
     totals_free(totals);
 }
 
-/* A log with a wrong clock: the last instants would lie behind the last one that a number can
- * say. */
+/* A log with a wrong clock: the last snapshots would lie beyond the largest number. */
 static void at_the_end_of_time(void **state)
 {
     static const uint64_t starts[] = {0, 1000, UINT64_MAX / 2, UINT64_MAX - 5000};

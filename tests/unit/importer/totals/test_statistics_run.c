@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs of events are counted as each by itself: random programs, both ways, and every sum
+/* Runs of events are counted as single events are: random programs, in both ways, and every sum
  * compared. */
 #include "importer/totals/statistics.h"
 #include "importer/totals/statistics_run.h"
@@ -166,8 +166,8 @@ static size_t feed(struct statistics *statistics, const struct program *program,
     return n_taken;
 }
 
-/* Where heaps reach, and what is known of them, as a state has it. Other parts have padding, or are
- * compared field by field. */
+/* Extents and facts of heaps, as a checkpoint has them. Other parts have padding, or are compared
+ * field by field. */
 struct saved {
     uint8_t bytes[1 << 20];
     size_t n;

@@ -57,7 +57,7 @@ static void any_length(void **state)
     }
 }
 
-/* TL-2: what was live goes on through buckets without events. */
+/* TL-2: live bytes continue through buckets without events. */
 static void quiet(void **state)
 {
     struct timeline_bucket buckets[7];
@@ -88,7 +88,7 @@ static void quiet(void **state)
     timeline_done(&timeline);
 }
 
-/* TL-2, TL-4: few events over a long time, compared with live sums taken instant by instant. */
+/* TL-2, TL-4: few events over a long time, compared with live sums at each time. */
 static void rare_events(void **state)
 {
     enum {
@@ -171,7 +171,7 @@ static void leaks(void **state)
     timeline_done(&timeline);
 }
 
-/* Stamps of other threads may lie before the start. */
+/* Timestamps of other threads may lie before the start. */
 static void before_the_start(void **state)
 {
     struct timeline timeline;

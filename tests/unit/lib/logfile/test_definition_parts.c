@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Definitions that are committed in another order than they lie: any late one is still in a part.
- * */
+/* Definitions that are committed in another order than they lie: any late one is still in a
+ * part. */
 #include "lib/logfile/definition_parts.h"
 #include "tests/lib/unit.h"
 

@@ -85,7 +85,7 @@ TEST(goes_elsewhere_without_shared_mappings)
     assert_int_equal(live_log_open(path, true, &opened, NULL), 0); /* through the link */
     assert_int_equal(opened.file->run_id, log.file->run_id);
     refusing_folder = NULL;
-    live_log_remove(&opened); /* as who packs it later does */
+    live_log_remove(&opened); /* as a later recorder does */
     live_log_close(&opened);
     assert_int_not_equal(access(log.path, F_OK), 0);
     live_log_close(&log);

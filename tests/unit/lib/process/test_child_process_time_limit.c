@@ -38,7 +38,7 @@ static pid_t start(int n, int *ret_fd)
     return pid;
 }
 
-/* Lets the child go on whenever it has stopped. */
+/* Continues the child whenever it has stopped. */
 static pid_t start_to_continue(pid_t child)
 {
     pid_t pid = fork();

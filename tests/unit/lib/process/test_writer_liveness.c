@@ -217,8 +217,8 @@ TEST(a_log_of_an_earlier_boot_has_no_writer)
     struct log_file header = begin_log();
     char path[] = "/tmp/mtrace-test-running-XXXXXX";
     int made = mkostemp(path, O_CLOEXEC);
-    int fd = open(path, O_PATH | O_CLOEXEC); /* a file system that does not report who has it open
-                                              * */
+    int fd = open(path, O_PATH | O_CLOEXEC); /* a file system that does not report who has it
+                                              * open */
     struct statfs status;
 
     assert_int_equal(fstatfs(fd, &status), 0);
@@ -276,14 +276,14 @@ TEST(a_lease_is_waited_for)
     unlink(path);
 }
 
-TEST(a_missing_process_is_not_waited_for)
+TEST(opening_a_missing_file_does_not_wait)
 {
     assert_int_equal(writer_liveness_open("/nowhere/at/all", O_RDONLY | O_CLOEXEC | O_NONBLOCK),
                      -1);
     assert_int_equal(errno, ENOENT);
 }
 
-TEST(a_writer_of_a_pipe_is_not_waited_for)
+TEST(opening_a_pipe_does_not_wait)
 {
     char path[] = "/tmp/mtrace-test-patient-XXXXXX";
     int fd;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The query library as a server uses it: many requests, several databases and threads, no output.
- * */
+/* The query library as a server uses it: many requests, several databases and threads, no
+ * output. */
 #include "lib/base/error.h"
 #include "lib/sqlite/embedded_sql.h"
 #include "queries/api/queries.h"

@@ -728,7 +728,7 @@ static void temporaries_can_be_reported(void **state)
     }
 }
 
-/* A thread that goes on in the segment of one that ended has made none of its blocks. */
+/* A thread that continues in the segment of an ended one has made none of its blocks. */
 static void threads_of_a_segment_are_apart(void **state)
 {
     struct fixture *fixture = *state;
@@ -747,7 +747,7 @@ static void threads_of_a_segment_are_apart(void **state)
     assert_int_equal(elide(fixture, 1), 1); /* the other is its peak */
 }
 
-/* CU-4, of a block from before that a thread ends which goes on in the segment of another one. */
+/* CU-4, for an older block freed by a thread that continues in the segment of another one. */
 static void allocations_are_reported_by_thread(void **state)
 {
     struct fixture *fixture = *state;

@@ -84,7 +84,7 @@ static void processes_without_log_space_are_reported_separately(void **state)
     assert_int_equal(count(PROCESS_TREE_PART_ROOM), 1);
 }
 
-/* What is not packed is said of the log. */
+/* An unpacked log is reported as such. */
 static void a_raw_log_is_a_log(void **state)
 {
     (void)state;

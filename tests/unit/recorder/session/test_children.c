@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Logs that appear beside the program's own are packed while their processes run, and no others. */
+/* Logs of children are packed while their processes run, and no other files. */
 #include "lib/abi/file_systems.h"
 #include "recorder/pack/frame_index.h"
 #include "recorder/pack/process_tree.h"
@@ -177,8 +177,8 @@ static void receive_of_the_end(struct fixture *fixture)
     check_totals(fixture, 1, N_EVENTS);
 }
 
-/* exec keeps the pid: only the recorder hears how that image ended, and waits for it. What the
- * kernel counted may be of the image before it. */
+/* exec keeps the PID: only the recorder learns how that image ended, and waits for it. The kernel's
+ * counts may include the image before. */
 static void the_end_of_an_executed_image_is_the_programs(void **state)
 {
     struct fixture *fixture = *state;
@@ -382,7 +382,7 @@ static void refuse_one(struct fixture *fixture, struct process_tree *process_tre
     children_step(fixture->children, second_ns);
 }
 
-/* Whose log cannot be packed, as there is such a file. */
+/* A child whose log cannot be packed, because there is such a file. */
 static void what_cannot_be_packed_may_still_be_written(void **state)
 {
     struct fixture *fixture = *state;
@@ -459,7 +459,7 @@ static void the_word_of_an_earlier_run_is_no_word_of_this_one(void **state)
     process_tree_free(process_tree);
 }
 
-/* The name is free then, and a log that gets it is seen. */
+/* The name is free then, and a later log of that name is found. */
 static void the_word_of_a_child_does_not_stay(void **state)
 {
     struct fixture *fixture = *state;
@@ -533,7 +533,7 @@ static void an_abandoned_log_has_no_recorder(void **state)
     live_log_close(&log);
 }
 
-/* An importer that neither hears that nobody asks any more nor that it shall end. */
+/* An importer that ignores both the end of requests and the termination signal. */
 static void write_deaf_importer(const struct fixture *fixture)
 {
     static const char script[] = "#!/bin/sh\ntrap '' TERM\nexec sleep 1000\n";

@@ -14,8 +14,8 @@ enum {
     NOTHING = -1
 };
 
-/* What is to be done at `now`, of a process that began at 100; NOTHING, or the command and the
- * reason × 16. */
+/* The due action at `now`, of a process that began at 100; NOTHING, or the command and the reason ×
+ * 16. */
 static int step(struct own_windows *windows, uint64_t now, uint64_t rss, bool is_open)
 {
     const struct own_windows_sight sight = {
