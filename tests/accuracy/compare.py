@@ -61,7 +61,7 @@ def measure(name, tool):
         return tool(argv, place, env)
 
 
-# What may differ beyond the tolerance, (calls, bytes), and why. All other programs get (1, 0): heaptrack's own first block.
+# Known differences beyond the tolerance, (calls, bytes), with reasons. All other programs get (1, 0): heaptrack's own first block.
 ALLOWED = {
     "alignments": (18, 0),  # heaptrack wraps neither memalign nor valloc; valgrind does not count pvalloc
     "cc1plus": (1, 32768),  # a table for each 16 MiB that its pools touch: one more or less by where they lie

@@ -86,7 +86,7 @@ def frames_of(lines):
 
 
 def calls(options, path, *tables):
-    """What calls return to, as objdump finds it. Among Thumb code are constants, and an end of one instruction with another may look like a call."""
+    """Return addresses, as objdump finds them. Constants in Thumb code, or parts of two instructions, may look like a call."""
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder) / "whole"
         if tables:

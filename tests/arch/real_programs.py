@@ -26,7 +26,7 @@ PYMALLOC_MOST = 512  # a name that is longer there than this takes a block that 
 
 ELF_CLASS, ELF_CLASS_32 = 4, 1
 
-# What sqlite3 allocates less often with words of 32 bits, and on which stacks: docs/porting.md says why.
+# Allocations that sqlite3 makes less often with words of 32 bits, and their stacks: docs/porting.md has the reasons.
 FEWER = {"growOpArray": 3, "sqlite3VdbeMakeReady": 2, "memjrnlWrite": 1}
 
 Program = namedtuple("Program", "packages symbols path argv input larger")
@@ -173,7 +173,7 @@ def compare_counts(here, there, native_path, path, least):
 
 
 def as_binutils_print(ours, theirs):
-    """They call <artificial> what link time optimization has put together of several files."""
+    """Functions that link time optimization merged from several files are called <artificial>."""
     if theirs.partition("<artificial>")[1]:
         place, line = theirs.rsplit(":", 1)
         return ours.split()[0] == place.split()[0] and ours.rsplit(":", 1)[1] == line

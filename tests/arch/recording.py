@@ -210,9 +210,9 @@ def without_cfi(options, folder):
 
 
 def pages(options, folder):
-    """Where pages are larger than the header of a log the rest of it is mapped from within one."""
+    """If pages are larger than the header of a log, the rest of the log is mapped from within a page."""
     sql = "SELECT kind, size_bytes, free_ns IS NULL, count(*) FROM allocations GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
-    # Of Linux there are pages of 4, 16 and 64 KiB. qemu-user of later versions than 8 takes the size of the real ones.
+    # Linux has pages of 4, 16 and 64 KiB. qemu-user after version 8 uses the size of the real ones.
     for page_bytes in 4096, 16384, 65536:
         shown = subprocess.run([options.emulator, "-p", str(page_bytes), "-E", "LD_SHOW_AUXV=1", options.workloads / "threads"],
                                capture_output=True, text=True, check=True).stdout

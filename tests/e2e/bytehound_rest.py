@@ -313,7 +313,7 @@ CASES = {"rows": rows, "calls": calls, "curves": curves, "files": files, "readme
 ALONE = {"samples": samples, "long_files": long_files}
 WORKLOADS = {"rows": ("thread_ends", "realloc_edges"), "calls": ("thread_ends", "mappings", "mallopt_calls"), "curves": ("thread_ends", "mappings"),
              "files": ("realloc_edges",), "readme": ("thread_ends",), "wrong": ("leak_c",)}
-# At least as many calls of mmap, munmap and mallopt.
+# There are at least that many calls of mmap, munmap and mallopt.
 CALLS = {"mappings": (5, 3, 0), "mallopt_calls": (0, 0, 3)}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 # A workload's own blocks have sizes that end in 777; the first process is the one that was started.
 OWN = "FROM allocations WHERE size_bytes % 1000 = 777 AND process_id = 1"
 
-# What tests/workloads/stepped.c counted is the size of a block by its alignment.
+# tests/workloads/stepped.c reports a count as the size of a block, identified by its alignment.
 STEPPED_COUNT = "(SELECT size_bytes / 1000 FROM allocations WHERE alignment = {} AND process_id = 1)"
 STEPPED_FAILURES = "(SELECT count(*) FROM allocation_failures JOIN kinds USING (kind) WHERE name = '{}' AND process_id = 1)"
 

@@ -14,7 +14,7 @@
 
 static int64_t n_steps;
 
-/* At the end of a statement, whose counter starts again. */
+/* Called at the end of a statement, whose counter then starts again. */
 static int add_steps(unsigned kind, void *context, void *stmt, void *time)
 {
     (void)kind;

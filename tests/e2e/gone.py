@@ -30,7 +30,7 @@ def beneath(tools, place, test):
 
 
 def mount_overlay(place):
-    """Of this mount namespace; its folder."""
+    """The mount namespace has a folder of its own."""
     parts = {name: place / name for name in ("lowerdir", "upperdir", "workdir", "merged")}
     for part in parts.values():
         part.mkdir()

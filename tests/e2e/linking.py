@@ -126,7 +126,7 @@ class Bench:
         return run.stdout, harness.Database(database).value("SELECT sum(allocated_bytes) FROM by_group WHERE name = 'part'")
 
     def check(self, argv, is_recordable, bytes_charged):
-        """Alone it finds no collector, recorded it does, unless it is static."""
+        """Unrecorded it finds no collector, recorded it does, unless it is static."""
         alone = harness.run(argv, self.quiet)
         if alone.stdout != b"0 0 ok\n" or alone.status != 0:
             raise Failure(f"{argv[0].name}: alone it prints {alone.stdout} and ends with {alone.status}")

@@ -29,7 +29,7 @@ BEHIND = {
 
 
 def namespace(command):
-    """With a user namespace around it where that is needed, and where it can be had."""
+    """Adds a user namespace where that is needed and possible."""
     for options in ([], ["--user", "--map-root-user"]):
         try:
             if subprocess.run([*command, *options, "true"], capture_output=True, timeout=60).returncode == 0:

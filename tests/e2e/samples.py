@@ -95,7 +95,7 @@ def estimates(tools, folder):
 
 
 def drawn_children(tools, folder, seed):
-    """Which of the 60 children drew their block; 1 is the program."""
+    """The children, of 60, that drew their block; 1 is the program."""
     _, database = record(tools, folder, seed, "--follow-children", "--sample-bytes=3000", arguments=["children"])
     return harness.Database(database).rows("""SELECT p.rank FROM allocations AS a JOIN (SELECT process_id, rank() OVER (ORDER BY process_id) AS rank
       FROM processes) AS p ON p.process_id = a.process_id WHERE a.size_bytes = 3000 ORDER BY 1""")
@@ -184,7 +184,7 @@ def check_timeline(tools, database):
 
 
 def check_row_filters(tools, folder):
-    """What a filter of single blocks lets pass has intervals, which are those of the file where all pass."""
+    """Filters of single blocks give intervals, which equal those of the file if all blocks pass."""
     _, exact = record(tools, folder, 100)
     sampled = [record(tools, folder, seed, f"--sample-bytes={MEAN}")[1] for seed in (101, 102, 103, 104)]
     for query in ("hot", "leaks", "leaks-by-stack", "peak", "by-function", "by-module"):

@@ -34,7 +34,7 @@ SQL = """CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT);
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000) INSERT INTO t SELECT i, hex(randomblob(i % 90)) FROM n;
 SELECT count(*), sum(length(b)) FROM t GROUP BY a % 13 ORDER BY 2; CREATE INDEX i ON t (b); SELECT count(DISTINCT b) FROM t;"""
 LIMIT = 12
-# What is looked at row by row. Rates of growth are by the time that was recorded of a part of the life, which is known of whole windows alone.
+# Tables that are compared row by row. Rates of growth depend on the recorded part of the life, which is known for whole windows only.
 BOUNDED = {"windows", "site_growth", "phases", "free_sites", "site_frees", "thread_flows", "object_walks", "object_nodes", "object_claims",
            "object_warnings", "unclaimed_totals"}
 TIMED = ("import.seconds", "symbols.seconds")

@@ -393,7 +393,7 @@ def strangers(tools, folder, database):
 
 
 def raw_answer(server, request):
-    """What the server sends until it closes the connection."""
+    """The bytes that the server sends until it closes the connection."""
     with socket.create_connection((server.host, server.port), timeout=400) as client:
         client.sendall(request if isinstance(request, bytes) else request.encode())
         return b"".join(iter(lambda: client.recv(1 << 16), b""))

@@ -60,7 +60,7 @@ more = [bytes(100000 + i) for i in range(400)]
 time.sleep(1.2)
 """
 
-# What a definition without a time may have more of at the end: compared by what refers to it.
+# Definitions without a time that may have more rows at the end: they are compared by the rows that refer to them.
 ONLY_BY_REFERENCE = {"backtraces", "frames", "frame_lines", "objects", "call_sites", "functions", "sources", "skipped_code",
                      "packed_allocation_rows", "row_ranges", "sqlite_sequence", "backtrace_allocations"}
 NOT_COMPARED = {"processes": {"end_kind", "end_value"}, "modules": {"module_id"}, "meta": set()}
@@ -74,7 +74,7 @@ LEAST = {"allocation_rows": 10000, "timeline": 20, "modules": 3, "threads": 3, "
 
 
 class Names:
-    """What the ids of one database stand for."""
+    """The meaning of the ids of one database."""
 
     def __init__(self, db):
         objects = dict(db.execute("SELECT object_id, path || ' ' || coalesce(build_id, '') FROM objects"))

@@ -562,7 +562,7 @@ def new_child(tools, place):
 
 
 def is_open(server):
-    """By the program's word in the live log: is_open of struct log_mailbox."""
+    """By the flag in the live log: is_open of struct log_mailbox."""
     with (server.place / f"{server.name}.dat.live").open("rb") as live:
         live.seek(3840 + 16)
         return live.read(4) != bytes(4)
@@ -652,8 +652,8 @@ def switch_leaking(server, verb):
 
 
 def leak_for(server, n):
-    """At least n times, for as long as that takes, which it returns. It leaks while it is switched, too, which takes a while on a busy machine: the window grows
-    evenly from its begin to its end."""
+    """Runs at least n times, for as long as that takes, which it returns. It leaks while it is switched, too, which takes a while on a busy machine:
+    the window grows evenly from its begin to its end."""
     began = time.monotonic()
     switch_leaking(server, "start")
     for _ in range(n):

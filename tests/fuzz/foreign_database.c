@@ -32,8 +32,8 @@ struct table {
 static struct table tables[MAX_TABLES];
 static size_t n_tables;
 
-/* Of the database with loose definitions. Readers bring their own views: parsing the file's takes a
- * fifth of the time, and is asked of one database in eight. */
+/* The database with loose definitions. Readers bring their own views: parsing the file's takes a
+ * fifth of the time, and is done for one database in eight. */
 static struct image {
     unsigned char *bytes;
     sqlite3_int64 size;
@@ -116,7 +116,7 @@ static const char clear_totals[] =
     "DELETE FROM backtrace_totals; DELETE FROM free_sites; DELETE FROM kinds; DELETE FROM heaps;"
     "DELETE FROM heap_extents; DELETE FROM markers; DELETE FROM realloc_chains";
 
-/* As importers make them, of fewer rows. */
+/* The tables that importers compute, with fewer rows. */
 static const char ranges[] =
     "INSERT INTO row_ranges SELECT min(allocation_id), max(allocation_id), min(size_bytes),"
     " max(size_bytes), min(address), max(address), max(lifetime_ns), sum(lifetime_ns IS NULL)"
@@ -320,7 +320,7 @@ enum damage_kind {
     N_DAMAGE_KINDS
 };
 
-/* What is done when the rows are as they shall be. */
+/* Runs after the rows were changed. */
 struct damage {
     struct {
         enum damage_kind kind;

@@ -28,7 +28,7 @@ enum {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* As tell reads them. */
+/* Words of queries: "%" the database, "$" its name, name=value a parameter. */
 static const char *const queries[] = {
     "summary %",
     "summary % format=json",

@@ -166,7 +166,7 @@ static struct choice draw_choice(struct drawn_dice *dice, const struct drawn_pla
     return choice;
 }
 
-/* With the first n parameters; NULL: it cannot be asked so. */
+/* With the first n parameters; NULL: such a query is impossible. */
 static struct query_request *try(const struct choice *choice, size_t n,
                                  const struct drawn_place *place)
 {

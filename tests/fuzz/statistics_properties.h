@@ -247,7 +247,7 @@ static inline void check_heaps(const struct statistics_seen *seen, enum statisti
     }
 }
 
-/* What an event may cost: docs/import.md. */
+/* Limits of the cost of an event: docs/import.md. */
 static inline void check_costs(const struct statistics_seen *seen, uint64_t n_events)
 {
     uint64_t n_rows = statistics_n_allocations(seen->statistics);

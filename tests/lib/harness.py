@@ -25,7 +25,7 @@ class Skip(Exception):
 
 @dataclass
 class Tools:
-    """Where the build put things; see the add_test lines."""
+    """The build's files; see the add_test lines."""
     record: str = ""
     importer: str = ""
     query: str = ""
@@ -168,7 +168,7 @@ VALGRIND = ["valgrind", "--run-libc-freeres=no", "--run-cxx-freeres=no", "--num-
 
 
 def valgrind_totals(argv, place, env):
-    """What memcheck counts of argv; a realloc is one free and one allocation."""
+    """memcheck's counts for argv; a realloc is one free and one allocation."""
     log = place.parent / "valgrind.log"
     output = subprocess.run([*VALGRIND, f"--log-file={log}", *map(str, argv)], cwd=place, env=environment(env), capture_output=True, text=True,
                           errors="replace", timeout=600)
@@ -183,7 +183,7 @@ def valgrind_totals(argv, place, env):
 
 
 def heaptrack_totals(argv, place, env):
-    """What heaptrack counts of argv."""
+    """heaptrack's counts for argv."""
     def run(*command, env=None):
         return subprocess.run([str(word) for word in command], cwd=place, env=environment(env), stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, errors="replace", timeout=600)

@@ -52,7 +52,7 @@ def _side_events(payload):
 
 
 def live_log_elsewhere(path):
-    """Where the live log of a log is while it cannot be beside it."""
+    """The place of the live log of a log if it cannot be beside it."""
     with open(path, "rb") as log:
         return Path(f"/dev/shm/mtrace-{struct.unpack_from('<Q', log.read(40), 32)[0]:016x}.live")
 

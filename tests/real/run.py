@@ -269,7 +269,7 @@ def php_curl(place):
 
 
 def java(place):
-    """So is Java's heap."""
+    """Java's heap is mapped, too."""
     database = to_its_end(place, [have("java", "default-jre-headless"), "-Xint", "-Xmx64m", "-XX:+UseSerialGC", "-version"],
                           {"JNI_CreateJavaVM"}, ("os::malloc(",))
     expect(database.value("SELECT max(length) FROM mmaps") >= 64 << 20, "Java's heap is missing")

@@ -86,8 +86,8 @@ static void walk_with_libunwind(const struct unwind_origin *origin, struct stack
 
 #else
 
-/* What makecontext lets a function return to has no CFI on i386, and libunwind guesses on by a
- * frame pointer of another stack. */
+/* The code to which a function of makecontext returns has no CFI on i386, and libunwind guesses its
+ * caller by a frame pointer of another stack. */
 static bool is_stack_bottom(uintptr_t pc)
 {
 #    if defined(__i386__)

@@ -77,11 +77,11 @@ class Browser:
         return self.call("POST", self.session + "/execute/async", {"script": script, "args": list(arguments)})
 
     def size(self, width, height):
-        """Of the page, however narrow; windows of a desktop cannot be."""
+        """The width of the page, however narrow; windows of a desktop cannot be so narrow."""
         self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def dark(self, is_dark=True):
-        """What the system prefers."""
+        """Sets the preferred colour scheme of the system."""
         self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}])
 
     def devtools(self, command, **parameters):

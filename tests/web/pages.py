@@ -624,7 +624,7 @@ def views_of(page, server):
 
 
 def go_to(page, name, query=""):
-    """As a link within the pages does: the page stays loaded."""
+    """Follows a link as within the pages: the page stays loaded."""
     is_another, title = view(page) != name, page.run("return document.title")
     page.run("history.pushState(null, '', `${arguments[0]}?${arguments[1]}`); dispatchEvent(new PopStateEvent('popstate'))", name, query)
     page.wait(f"{name} instead of {title}", "return !arguments[0] || document.title !== arguments[1]", is_another, title)
@@ -821,7 +821,7 @@ def record_in_part(tools, folder):
 
 
 def record_totals(tools, folder):
-    """With rows of blocks, without them, and with those of some."""
+    """Databases with rows of all blocks, without rows, and with rows of some."""
     full = harness.record_database(tools, folder, "full", [tools.workloads / "threads", *THREADS[1:]])
     harness.import_log(tools, folder / "full.dat", folder / "slim.db", "--slim")
     elided = harness.record_database(tools, folder, "elided", [tools.workloads / "crossed_frees"], ["--cull-temporary=1000"])

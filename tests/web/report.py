@@ -41,7 +41,7 @@ def check_flames(browser, database):
 
 
 def check_folding(browser):
-    """Of stacks in which one function calls itself, collapsing leaves no function below itself."""
+    """Collapsing recursive stacks leaves no function below itself."""
     height = lambda: browser.run("return document.getElementById('flames').clientHeight")  # noqa: E731
     before = height()
     browser.run("document.getElementById('least').value = 0; document.getElementById('least').dispatchEvent(new Event('input'))")

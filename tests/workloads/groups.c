@@ -513,7 +513,7 @@ static void crowd(void)
     expect("groups_named.crowd", 1);
 }
 
-/* As programs written for bytehound declare them. */
+/* Declarations as in programs that were written for bytehound. */
 void memory_profiler_start(void) __attribute__((weak));
 void memory_profiler_stop(void) __attribute__((weak));
 void memory_profiler_sync(void) __attribute__((weak));

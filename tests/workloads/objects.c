@@ -492,7 +492,7 @@ static void twice(void)
     expect("pair_of_owners", 1);
 }
 
-/* What grew from one walk to the next. */
+/* Growth between two walks. */
 static void growth(void)
 {
     struct service service = make_service(NULL);

@@ -248,7 +248,7 @@ static void late(void)
     expect("child_pool_bytes", 3777);
 }
 
-/* As heaptrack_api.h declares them. */
+/* Declarations as in heaptrack_api.h. */
 void heaptrack_malloc(void *address, size_t size_bytes) __attribute__((weak));
 void heaptrack_realloc(void *old_address, size_t size_bytes, void *address) __attribute__((weak));
 void heaptrack_free(void *address) __attribute__((weak));

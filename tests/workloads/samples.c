@@ -103,7 +103,7 @@ static void hand_over(struct sums *sums)
         pthread_join(thread, NULL);
 }
 
-/* It frees what it inherited, and makes blocks of its own. */
+/* The child frees inherited blocks, and makes blocks of its own. */
 static __attribute__((noinline)) void child(struct sums *sums)
 {
     for (unsigned i = 0; i < N_CHILD; i++) {

@@ -58,7 +58,7 @@ __attribute__((noinline)) static void *plateau(void)
     return counted(malloc(OWN_BYTES(5)), 5);
 }
 
-/* As full from the first third on: the oldest block makes place for a new one. */
+/* As full from the first third on: the oldest block is freed for each new one. */
 __attribute__((noinline)) static void *plateau_of_new_blocks(void)
 {
     return counted(malloc(OWN_BYTES(6)), 6);

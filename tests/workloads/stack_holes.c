@@ -135,7 +135,7 @@ static bool move(struct hole *hole)
     return hole->copy != MAP_FAILED;
 }
 
-/* What is left is readable, and empty. */
+/* The rest of the mapping is readable, and empty. */
 static bool move_contents(struct hole *hole)
 {
     hole->copy =

@@ -75,7 +75,7 @@ static void fill_log(void)
     assert_true(mtrace_counters().dropped > 0);
 }
 
-/* As mtrace-record does with what it has read. */
+/* Frees read segments as mtrace-record does. */
 static void make_room(void)
 {
     uint64_t head = atomic_exchange(&g_log.file->sealed_stack, 0);

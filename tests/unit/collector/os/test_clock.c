@@ -52,7 +52,7 @@ static void let_others_run(void)
         continue;
 }
 
-/* Of ticks, so that no second clock is needed to judge it. */
+/* Measures the time in ticks, so that no second clock is needed. */
 static int late_gettime(clockid_t clock, struct timespec *time)
 {
     (void)clock;

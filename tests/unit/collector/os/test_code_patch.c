@@ -62,7 +62,7 @@ static struct code_patch patch_of(uintptr_t function, uint64_t sixth)
     return patch;
 }
 
-/* As /proc/self/maps has it: the protection of the page. */
+/* The protection of the page, as in /proc/self/maps. */
 static void get_protection(uintptr_t address, char ret_text[5])
 {
     FILE *maps = fopen("/proc/self/maps", "re");

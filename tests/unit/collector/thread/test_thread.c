@@ -64,7 +64,7 @@ static int begin_thread(void **state)
     return 0;
 }
 
-/* As the program calls a wrapper at a place of a stack. */
+/* Calls a wrapper at a given place of a stack. */
 static struct unwind_origin call_at(uintptr_t *word, uintptr_t pc)
 {
     struct unwind_origin origin = {.pc = pc, .cfa = (uintptr_t)word};

@@ -126,7 +126,7 @@ static int tear_down(void **state)
     return system(command);
 }
 
-/* Also by the kernel's word. */
+/* A kernel may also report it. */
 static bool was_opened(void)
 {
     char events[4096];

@@ -6,7 +6,7 @@ enum {
     MOST = 40
 };
 
-/* Of every length, with equal elements among them: what counting finds. */
+/* Arrays of every length, with equal elements: the same result as by counting. */
 TEST(finds_what_counting_finds)
 {
     uint32_t sorted[MOST];

@@ -92,7 +92,7 @@ TEST(goes_elsewhere_without_shared_mappings)
     assert_int_equal(rmdir(folder), 0); /* the link is gone, too */
 }
 
-/* Where blocks are never overwritten, what is reserved may be missing when it is written. */
+/* If blocks are never overwritten in place, reserved space may be missing when it is written. */
 TEST(goes_elsewhere_where_reservations_do_not_hold)
 {
     char folder[] = "/tmp/mtrace-test-live-XXXXXX";

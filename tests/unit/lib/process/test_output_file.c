@@ -125,8 +125,8 @@ static int remove_folder(void **state)
 
 /* ---- tests ---- */
 
-/* What is replaced comes back, with its room, as what is written next; where it cannot, or there
- * was nothing, or a link, it is a commit. */
+/* A replaced file is reused for the next output, with its space. If that is impossible, or there
+ * was no file, or a link, it is a plain commit. */
 TEST_WITH(swapped, make_folder, remove_folder)
 {
     struct output_file file;

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* As another user, where we may become one; and once more when it was stopped. */
+/* Runs as another user, if the test may become one; and once more after a stop. */
 TEST(the_user_of_a_process)
 {
     const uid_t other = geteuid() == 0 ? 65534 : geteuid();

@@ -25,7 +25,7 @@ static uint64_t now_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Of a log that begins now. */
+/* The header of a log that begins now. */
 static struct log_file begin_log(void)
 {
     return (struct log_file){.start_monotonic_ns = now_ns(CLOCK_MONOTONIC),

@@ -90,7 +90,7 @@ static int remove_databases(void **state)
     return unlink(one_db) || unlink(three_db) || unlink(deep_db) || rmdir(folder) ? -1 : 0;
 }
 
-/* What SQLite itself answers. */
+/* The answer of SQLite itself. */
 static long long stock_number(const char *path, const char *sql)
 {
     struct sqlite3 *db;

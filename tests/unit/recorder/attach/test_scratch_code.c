@@ -38,7 +38,7 @@ static size_t load(void)
     return (size_t)n;
 }
 
-/* Where its entry point is in the file. */
+/* The offset of its entry point in the file. */
 static size_t entry_offset(void)
 {
     const Elf64_Ehdr *header = (const void *)bytes;

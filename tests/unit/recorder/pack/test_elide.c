@@ -414,7 +414,7 @@ static void blocks_of_another_thread_stay(void **state)
     assert_int_equal(elide(fixture, 1), 1);
 }
 
-/* Of each group apart; what is freed in another group, or changes its owner, stays. */
+/* Each group is counted apart; a block freed in another group, or moved to another one, stays. */
 static void groups_are_apart(void **state)
 {
     struct fixture *fixture = *state;
@@ -858,7 +858,7 @@ static void times_of_a_damaged_log_stay_in_bounds(void **state)
     }
 }
 
-/* What is mixed is counted by class, in a table of so many. */
+/* Mixed sizes are counted by class, in a table of limited size. */
 static void classes_of_what_is_mixed_have_room(void **state)
 {
     (void)state;

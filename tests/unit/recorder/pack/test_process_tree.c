@@ -108,7 +108,7 @@ static void the_latest_word_counts(void **state)
     assert_int_equal(count(PROCESS_TREE_NO_LOG), 1);
 }
 
-/* Its log has the pid that it has there, which is another one's here. */
+/* Its log has the PID of its own namespace, which belongs to another process here. */
 static void one_in_another_pid_namespace_is_not_missing(void **state)
 {
     (void)state;

@@ -206,7 +206,7 @@ static void nothing_is_elided_before_a_requested_time(void **state)
     assert_elided(fixture);
 }
 
-/* From before the program stamps its marker until its request is received. */
+/* The time between the stamp of the program's marker and the arrival of its request. */
 static void nothing_is_elided_while_a_marker_may_come(void **state)
 {
     struct fixture *fixture = *state;

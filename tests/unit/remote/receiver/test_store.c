@@ -192,7 +192,7 @@ int __wrap_fsync(int fd)
     return __real_fsync(fd);
 }
 
-/* What is on the disk has its name there, too; also one that was given before a restart. */
+/* The names of synced files are synced, too; also of one that was created before a restart. */
 TEST_WITH(test_names_are_on_the_disk, set_up, tear_down)
 {
     struct store_log *log;

@@ -94,7 +94,7 @@ static void give_up(const void *client)
     ((struct slow *)(uintptr_t)client)->is_given_up = true;
 }
 
-/* As its writer does when nothing more can be written. */
+/* Fails as its writer does when nothing more can be written. */
 static void *end_when_given_up(void *context)
 {
     struct slow *slow = context;
