@@ -25,8 +25,8 @@ mounts    a file with the name of a log in another mount namespace is not taken 
 named     a log is known by what its process has mapped, also where its name is the kernel's own words, or has a line break
 kept      an attach that fails has not ended the log of a process whose recorder is gone
 replaced  with --force, too, an attach that fails or is killed has changed no file; what a process still writes is not replaced
-again     a process that was detached after an exec, or that lost its recorder, can be recorded again
-between   a process that executes one program after another is attached to, at any time
+again     what was left after an exec, or whose recorder is gone, can be recorded again
+between   a process that executes one program after another is attached to, whichever instant is met
 cloned    children by a bare clone, of libc's syscall or of no library at all, are recorded like those of fork
 together  windows, reports and the other options of recordings go with it, or are refused
 answers   a second attach is refused with a message
