@@ -12,7 +12,7 @@ mtrace-query sql "SELECT function, leaked_bytes FROM leaks WHERE process_id = 1 
 complain mtrace-query leaks run.db --blame-past nothing_is_called_so
 complain mtrace-query leaks run.db --blame-past '('
 complain mtrace-query timeline run.db --blame-past main
-# Code without symbols has the same name as in reports.
+# Code without names is named as reports print it.
 sqlite3 run.db "UPDATE frame_lines SET function_id = NULL, source_id = NULL, line = NULL WHERE frame_id = 3;
 UPDATE call_sites SET function_id = NULL, source_id = NULL, line = NULL, object_offset = 0x2100 WHERE call_site_id = 2"
 mtrace-query hot run.db --process 1 -n 2

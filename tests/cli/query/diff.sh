@@ -10,7 +10,7 @@ mtrace-query diff rows.db --at 95ms --at 20ms -n 1
 mtrace-query diff run.db rows.db
 mtrace-query diff run.db rows.db --measure allocated --by blocks --process 1 --format csv
 mtrace-query diff run.db run.db
-# The second run is of another build: folders and lines have changed, and one function is new.
+# Another build: folders and lines have moved, a function is new.
 cp run.db built.db
 sqlite3 built.db "UPDATE sources SET path = replace(path, '/opt/', '/home/'); UPDATE call_sites SET line = line + 5;
   UPDATE functions SET name = 'Cache::grow' WHERE name = 'Cache::reserve'"
