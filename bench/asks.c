@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * asks BLOCKS REQUESTS SECONDS [REQUEST [ADDITIONS]]: makes BLOCKS blocks from 10,000 stacks that
- * stay, with as many that do not, works for SECONDS of its own processor time at what a program
+ * stay, and as many that do not. Then it works for SECONDS of its own processor time as a program
  * does between allocations (ADDITIONS for each pair of malloc and free), and requests REQUESTS
  * reports during that. Prints for each how many milliseconds of CLOCK_MONOTONIC the requesting
  * thread has waited.

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """samples.py estimates|children|rows|refusals|fresh|idle: recordings with --sample-bytes, compared with the program's own counts.
 
-estimates: by function, in the program and its fork child; an interval 2.5 times as wide as the one of 95 % has the truth in it but for one
-recording in a million, and of all those of 95 % together four fifths at least have: blocks and bytes of a function err together,
-so they are no more than 40 independent ones, and four deviations are 14 %. What other threads free, and what realloc ends, leaks nothing, and no
+estimates: by function, in the program and its fork child. An interval 2.5 times as wide as the one of 95 % misses the truth in one recording
+of a million. At least four fifths of the intervals of 95 % contain the truth: blocks and bytes of a function err together,
+so only 40 are independent, and four deviations are 14 %. Blocks that other threads or realloc free are not leaked, and no
 free is without its block.
 children: siblings draw independently, though their parent draws nothing between two of them; with a seed all draw the same in each run.
 rows: reports made of rows, which are samples, agree with totals and with a recording of every block, filters of blocks and times included.
