@@ -237,7 +237,7 @@ static void change_window(struct week *week)
     week->n_windows++;
 }
 
-/* Each thread begins its segment at once, as the clock is read then. */
+/* Each thread begins its segment immediately, as the clock is read then. */
 static void step(struct week *week)
 {
     uint64_t in_round = week->n_steps++ % ROUND_STEPS;
@@ -290,7 +290,7 @@ static void define(struct week *week)
     log_builder_flush(week->builder);
 }
 
-/* All blocks that are live for good, or until another takes their place. */
+/* All blocks that are live to the end, or until another takes their place. */
 static void fill(struct week *week)
 {
     for (uint32_t i = 0; i < BLOCKS; i++) {
@@ -397,7 +397,7 @@ int main(int argc, char **argv)
                                             .span_s = 604800,
                                             .max_bytes = 2 * LOG_ROTATION_BYTES}};
 
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody takes anything in any more */
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* no follower consumes anything any more */
     argp_parse(&argp, argc, argv, 0, NULL, &week.settings);
     generate(&week);
     return 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holdups BLOCKS ROUNDS SECONDS [REQUEST]: is a thread held up while another one asks for a
- * report?
+ * holdups BLOCKS ROUNDS SECONDS [REQUEST]: whether a thread is delayed while another one requests a
+ * report.
  *
  * Makes BLOCKS blocks from 10,000 stacks that stay. Then one thread calls malloc and free all the
- * time and measures each pair, while the other one does nothing for SECONDS, and then asks for
- * reports for SECONDS, ROUNDS times in turns. Prints for both times how many pairs there were, what
- * the slowest took on the clock (which the machine's other work is part of) and of the thread's own
- * processor time, in microseconds, and how often the thread waited for anything (voluntary
+ * time and measures each pair, while the other one does nothing for SECONDS, and then requests
+ * reports for SECONDS, ROUNDS times alternately. Prints for both times how many pairs there were,
+ * what the slowest took on the clock (which includes other load of the machine) and of the thread's
+ * own processor time, in microseconds, and how often the thread waited for anything (voluntary
  * switches; the measuring makes none).
  */
 #define _GNU_SOURCE

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * count_steps DATABASE COMMAND [NAME=VALUE…]: asks a request, drops its answer, and prints how
+ * count_steps DATABASE COMMAND [NAME=VALUE…]: runs a query, drops its answer, and prints how
  * many steps SQLite's virtual machine took for it: the same number on any machine, however busy.
  */
 #include "lib/base/error.h"
@@ -14,7 +14,7 @@
 
 static int64_t n_steps;
 
-/* At the end of a statement, whose counter begins anew. */
+/* Called at the end of a statement, whose counter then starts again. */
 static int add_steps(unsigned kind, void *context, void *stmt, void *time)
 {
     (void)kind;

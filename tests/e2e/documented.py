@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """documented.py FILE.md [QUERIES]: runs every ```sh block of a document in one scratch directory, beside a folder `mtrace` of the sources,
-from top to bottom, and every ```sql block by mtrace-query and by the sqlite3 of Python. Each must say something and complain about
+from top to bottom, and every ```sql block by mtrace-query and by the sqlite3 of Python. Each must print something and complain about
 nothing. Blocks that call cargo are left out, and named, where it is not installed."""
 
 import os
@@ -63,7 +63,7 @@ def main(path, least_queries=0):
         raise harness.Skip("/usr/bin/python3 is not installed")
     n = 0
     cargo = shutil.which("cargo")
-    if cargo:  # which finds its compiler and its cache by the home of whoever runs the test
+    if cargo:  # which finds its compiler and its cache in the home directory of the test's user
         env |= {"PATH": os.pathsep.join([env["PATH"], str(Path(cargo).parent)]), "HOME": str(Path.home())}
         env |= {name: os.environ[name] for name in ("CARGO_HOME", "RUSTUP_HOME") if name in os.environ}
     with harness.scratch() as folder:

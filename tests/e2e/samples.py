@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""samples.py estimates|children|rows|refusals|fresh|idle: recordings with --sample-bytes, beside what the program counted itself.
+"""samples.py estimates|children|rows|refusals|fresh|idle: recordings with --sample-bytes, compared with the program's own counts.
 
-estimates: by function, in the program and its fork child; an interval 2.5 times as wide as the one of 95 % has the truth in it but for one
-recording in a million, and of all those of 95 % together four fifths at least have: blocks and bytes of a function err together,
-so they are no more than 40 independent ones, and four deviations are 14 %. What other threads free, and what realloc ends, leaks nothing, and no
+estimates: by function, in the program and its fork child. An interval 2.5 times as wide as the one of 95 % misses the truth in one recording
+of a million. At least four fifths of the intervals of 95 % contain the truth: blocks and bytes of a function err together,
+so only 40 are independent, and four deviations are 14 %. Blocks that other threads or realloc free are not leaked, and no
 free is without its block.
-children: siblings draw for themselves, though their parent draws nothing between two of them; with a seed all draw the same in each run.
-rows: what is made of rows, which are samples, says the same as totals do and as a recording of every block, filters of blocks and times included.
-fresh: what was drawn is in the packed log soon, while the program runs on: who is killed together with its recorder has lost seconds.
+children: siblings draw independently, though their parent draws nothing between two of them; with a seed all draw the same in each run.
+rows: reports made of rows, which are samples, agree with totals and with a recording of every block, filters of blocks and times included.
+fresh: samples are soon in the packed log while the program runs: a program killed together with its recorder has lost only seconds.
 idle: beside a program that does nothing mtrace-record sleeps.
-refusals: what samples cannot tell is said so, and all the rest says that it is an estimate.
+refusals: requests that samples cannot answer are refused with a message, and all other answers are marked as estimates.
 """
 
 import json
@@ -28,10 +28,10 @@ from harness import Failure  # noqa: E402
 
 MEAN = 16384
 SEEDS = range(1, 9)
-FIGURES = ("allocated_blocks", "allocated_bytes", "leaked_blocks", "leaked_bytes")
+COLUMNS = ("allocated_blocks", "allocated_bytes", "leaked_blocks", "leaked_bytes")
 SUMS = """SELECT f.name, {} FROM site_totals AS t JOIN call_sites AS s ON s.call_site_id = t.call_site_id
   JOIN functions AS f ON f.function_id = s.function_id GROUP BY f.name""".format(
-    ", ".join(f"sum(t.{figure}), sqrt(sum(t.{figure}_margin * t.{figure}_margin))" for figure in FIGURES))
+    ", ".join(f"sum(t.{figure}), sqrt(sum(t.{figure}_margin * t.{figure}_margin))" for figure in COLUMNS))
 
 
 def record(tools, folder, seed, *options, arguments=()):
@@ -54,11 +54,11 @@ def compare(counted, database, seed):
         for index, truth in enumerate(truths):
             value, margin = estimates[name][2 * index:2 * index + 2]
             off = abs(value - truth)
-            print(f"seed {seed}: {name} {FIGURES[index]}: {truth:,}, estimated {value:,} ± {margin:,.0f}{'' if off <= margin else ' (!)'}")
+            print(f"seed {seed}: {name} {COLUMNS[index]}: {truth:,}, estimated {value:,} ± {margin:,.0f}{'' if off <= margin else ' (!)'}")
             if truth == 0 and value:
-                raise Failure(f"{name} {FIGURES[index]} are {value}, and there are none")
+                raise Failure(f"{name} {COLUMNS[index]} are {value}, and there are none")
             if off > 2.5 * margin:
-                raise Failure(f"{name} {FIGURES[index]} are {truth:,}, far from {value:,} ± {margin:,.0f}")
+                raise Failure(f"{name} {COLUMNS[index]} are {truth:,}, far from {value:,} ± {margin:,.0f}")
             n_right += off <= margin
             n_all += 1
     return n_right, n_all
@@ -95,7 +95,7 @@ def estimates(tools, folder):
 
 
 def drawn_children(tools, folder, seed):
-    """Which of the 60 children drew their block; 1 is the program."""
+    """The children, of 60, that drew their block; 1 is the program."""
     _, database = record(tools, folder, seed, "--follow-children", "--sample-bytes=3000", arguments=["children"])
     return harness.Database(database).rows("""SELECT p.rank FROM allocations AS a JOIN (SELECT process_id, rank() OVER (ORDER BY process_id) AS rank
       FROM processes) AS p ON p.process_id = a.process_id WHERE a.size_bytes = 3000 ORDER BY 1""")
@@ -118,7 +118,7 @@ def ask(tools, *words):
 
 
 def check_culling(tools, folder):
-    """A sample counts as many blocks, one that is left out as one: however it was said that there shall be samples."""
+    """A sample counts as many blocks, a recorded block as one, whichever way sampling was requested."""
     program = ["--", Path(tools.workloads) / "samples"]
     for variables, words in (({}, ["--sample-bytes=4KiB", *program]), ({"MTRACE_SAMPLE_BYTES": "4KiB"}, program), ({}, [f"--pack={folder / '1.dat'}"])):
         run = subprocess.run([tools.record, "-o", folder / "elided.dat", "--cull-temporary=1000", *words], capture_output=True, text=True,
@@ -158,9 +158,9 @@ FILTERS = (["--size-min", "1000"], ["--size-max", "500"], ["--size-min", "300", 
 def total(tools, database, words):
     """The sums of hot and of leaks, each with the square of its margin."""
     sums = []
-    for query, figures in (("hot", ("allocated_blocks", "allocated_bytes")), ("leaks", ("leaked_blocks", "leaked_bytes"))):
+    for query, values in (("hot", ("allocated_blocks", "allocated_bytes")), ("leaks", ("leaked_blocks", "leaked_bytes"))):
         rows = answer(tools, query, database, *words)
-        for figure in figures:
+        for figure in values:
             sums.append((sum(row[figure] for row in rows), sum((row[f"{figure}_margin"] or 0) ** 2 for row in rows)))
     return sums
 
@@ -184,7 +184,7 @@ def check_timeline(tools, database):
 
 
 def check_row_filters(tools, folder):
-    """What a filter of single blocks lets pass has intervals, which are those of the file where all pass."""
+    """Filters of single blocks give intervals, which equal those of the file if all blocks pass."""
     _, exact = record(tools, folder, 100)
     sampled = [record(tools, folder, seed, f"--sample-bytes={MEAN}")[1] for seed in (101, 102, 103, 104)]
     for query in ("hot", "leaks", "leaks-by-stack", "peak", "by-function", "by-module"):
@@ -212,7 +212,7 @@ def check_row_filters(tools, folder):
 
 
 def check_times(tools, database):
-    """What is asked of a time adds up to what is asked of all of it."""
+    """Parts of the time add up to the whole time."""
     halves = [total(tools, database, words)[1] for words in ([], ["--to", "50%"], ["--from", "50%"])]
     if halves[0][0] != halves[1][0] + halves[2][0] or abs(halves[0][1] / (halves[1][1] + halves[2][1]) - 1) > 1e-6:
         raise Failure(f"of both halves of the time there are {halves[1:]}, of all {halves[0]}")
@@ -252,7 +252,7 @@ def rows(tools, folder):
 
 
 def check_pictures(tools, database, folder):
-    """Titles, tooltips and figures of pictures and pages have margins, and those of a recording of every block have none."""
+    """Titles, tooltips and numbers of pictures and pages have margins, and those of a recording of every block have none."""
     _, exact = record(tools, folder, 99)
     total, margin = harness.Database(database).rows("SELECT sum(leaked_bytes), sqrt(sum(leaked_bytes_margin * leaked_bytes_margin)) FROM backtrace_totals")[0]
     for words, name in ((["flamegraph", "--measure", "leaked"], "flames.svg"), (["report"], "page.html"), (["export", "--to", "speedscope"], "profile.json")):
@@ -264,7 +264,7 @@ def check_pictures(tools, database, folder):
             if ("±" in text or "estimates from samples" in text) != expected:
                 raise Failure(f"{words} of {data} {'has no' if expected else 'has a'} margin")
             if expected and name == "flames.svg" and not any(f"{total / 2 ** 20:.1f} MiB ± {margin / 2 ** 20:.1f} MiB" in line for line in text.splitlines()):
-                raise Failure(f"the flame graph does not say {total} ± {margin}")
+                raise Failure(f"the flame graph does not print {total} ± {margin}")
     title = ask(tools, "tree", database, "--measure", "leaked").stdout.splitlines()[0]
     if title.count("±") != 2:
         raise Failure(f"the title of a tree has no margins: {title}")
@@ -292,9 +292,9 @@ def refusals(tools, folder):
     for query in ([], ["leaks"], ["peak"], ["hot"], ["groups"], ["timeline"], ["growth"], ["threads"], ["by-function"], ["size-histogram"], ["tree"], ["allocations"],
                      ["leaks", "--function-regex", "keep"]):
         run = ask(tools, *query[:1], database, *query[1:])
-        said = run.stdout + run.stderr
-        if run.returncode or said.count("estimates from samples") != 1:
-            raise Failure(f"{query} ended with {run.returncode} and does not say once that it is an estimate: {said}")
+        output = run.stdout + run.stderr
+        if run.returncode or output.count("estimates from samples") != 1:
+            raise Failure(f"{query} ended with {run.returncode} and does not say once that it is an estimate: {output}")
     check_pictures(tools, database, folder)
     check_timeline(tools, database)
     if ask(tools, "by-pool", database).stderr.count("not known from samples") != 1 or ask(tools, "hot", database).stderr.count("not known from samples"):

@@ -3,7 +3,7 @@
 """steps.py: queries that must read rows take steps in proportion to them, those that need not take the same for any number; none takes
 more than in proportion to the call sites.
 
-The steps are those of SQLite's virtual machine (count_steps.c), which no busy machine makes more of.
+The steps are those of SQLite's virtual machine (count_steps.c), whose number does not depend on the load of the machine.
 """
 
 import os

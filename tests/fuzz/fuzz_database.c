@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Databases that others made (foreign_database.h), asked by every command and symbolized again:
- * each gives an answer or one line that says why not, within bounds, and only symbolizing changes
+ * Databases that others made (foreign_database.h), queried by every command and symbolized again:
+ * each gives an answer or one line with the reason, within bounds, and only symbolizing changes
  * the file. The first byte of an input says where in the list of queries to begin; all of them
  * draw more queries, of any command with any filters (random_query.h).
  */
@@ -28,7 +28,7 @@ enum {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* As tell reads them. */
+/* Words of queries: "%" the database, "$" its name, name=value a parameter. */
 static const char *const queries[] = {
     "summary %",
     "summary % format=json",
@@ -126,7 +126,7 @@ static void require(bool is_good, const char *what)
     abort();
 }
 
-/* The time of a case is over: which query it was is what one needs to know. */
+/* The time of a case is over: prints the query, which is needed to reproduce it. */
 static void end_hang(int signal)
 {
     (void)signal;
@@ -169,7 +169,7 @@ static void set_up(void)
     (void)atexit(finish);
 }
 
-/* An answer, or one line; never a statement of ours that SQLite refuses. */
+/* An answer, or one line; never a statement of mtrace that SQLite refuses. */
 static void check_result(int rc, const struct error *err)
 {
     require(rc == 0 || (err->code == rc && *err->text), "failed without a word");

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_state: the state of a bounded log, changed anywhere, with checksums that hold: it is refused
- * with one line, or the import goes on with it, and makes a state and a database of it.
- *
- * A log that has something of every part of a state is made once, and a state of its first half.
- * Byte 0 says what is changed. Bit 0: the file, as it is; else what is in its chunks, which are
- * made anew. Bit 1: a database is made, too. Then changes of eight bytes each: what (3 bits), how
- * many bytes (5 bits); the part (or 0: anywhere in the file); where (two bytes); four bytes of a
- * value.
+ * fuzz_state: the checkpoint of a bounded log, changed anywhere, with valid checksums: it is
+ * refused with one line, or the import continues from it, and makes a checkpoint and a database. A
+ * log that has something of every part of a checkpoint is made once, and a checkpoint of its first
+ * half. Byte 0 says what is changed. Bit 0: the file, as it is; else the contents of its chunks,
+ * which are packed again. Bit 1: a database is made, too. Then changes of eight bytes each: what (3
+ * bits), how many bytes (5 bits); the part (or 0: anywhere in the file); where (two bytes); four
+ * bytes of a value.
  */
 #include "importer/cli/bounded_import.h"
 #include "importer/cli/incremental_import.h"
@@ -191,7 +190,7 @@ static void make_log(void)
     log_builder_close(log);
 }
 
-/* ---- its state ---- */
+/* ---- its checkpoint ---- */
 
 static int take_chunk(void *context, const void *chunk, size_t n_bytes, struct error *err)
 {
@@ -216,7 +215,7 @@ static int take_chunk(void *context, const void *chunk, size_t n_bytes, struct e
     return 0;
 }
 
-/* Checksums and lengths are those of what is in it by now. */
+/* Updates checksums and lengths. */
 static int make_chunk(void *context, const void **ret_chunk, size_t *ret_bytes, struct error *err)
 {
     struct chunks *chunks = context;
@@ -294,7 +293,7 @@ static void make_state(void)
     require(incremental_import_advance(incremental, START_NS + 10 * MS * N_STEPS, NULL) == 0);
     require(incremental_import_save(incremental, &sink, NULL) == 0);
     incremental_import_close(incremental);
-    require(saved.n == CHECKPOINT_PARTS); /* else something would never be changed */
+    require(saved.n == CHECKPOINT_PARTS); /* otherwise a part would never be changed */
 }
 
 static void remove_place(void)
@@ -305,7 +304,7 @@ static void remove_place(void)
     (void)rmdir(place.folder);
 }
 
-/* In memory if there is such a folder: states are written to the disk for good. */
+/* In memory if there is such a folder: checkpoints are synced to the disk. */
 static void make_place(void)
 {
     FILE *file;

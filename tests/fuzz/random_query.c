@@ -125,7 +125,7 @@ static void add_parameter(struct drawn_dice *dice, struct choice *choice,
     (void)queries_parameter_at(n, &parameter);
     if (strcmp(parameter.name, "suppressions") == 0)
         add(choice, parameter.name, place->suppressions);
-    else if (strcmp(parameter.name, "time_limit") != 0) /* which would hide what does not end */
+    else if (strcmp(parameter.name, "time_limit") != 0) /* which would hide endless queries */
         add(choice, parameter.name,
             draw_value(dice, strcmp(parameter.name, "alive_at") == 0 ? "TIME or instant"
                              : parameter.value                       ? parameter.value
@@ -166,7 +166,7 @@ static struct choice draw_choice(struct drawn_dice *dice, const struct drawn_pla
     return choice;
 }
 
-/* With the first n parameters; NULL: it cannot be asked so. */
+/* With the first n parameters; NULL: such a query is impossible. */
 static struct query_request *try(const struct choice *choice, size_t n,
                                  const struct drawn_place *place)
 {

@@ -35,7 +35,7 @@ struct random_query {
     char text[RANDOM_QUERY_TEXT_BYTES]; /* as a person would write it */
 };
 
-/* Where the queries are about. */
+/* The database and the files of the queries. */
 struct drawn_place {
     const char *path;         /* of the database */
     const char *suppressions; /* a file for the parameter of that name */

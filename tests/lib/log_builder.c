@@ -473,7 +473,7 @@ static void end_file(struct log_builder *builder)
     write_at(builder, builder->frame, n, builder->file_bytes);
 }
 
-/* In a raw log it goes on, as far as that says. */
+/* In a raw log it continues, as far as the segment is filled. */
 static void end_open_segment(struct log_builder *builder, struct open_segment *segment)
 {
     if (segment && builder->header.form == LOG_FORM_RAW)

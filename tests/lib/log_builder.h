@@ -46,8 +46,8 @@ struct log_builder *log_builder_open(const char *path, const struct log_builder_
 /* Writes what is open, the header and, in a packed file, the trailer. */
 void log_builder_close(struct log_builder *builder);
 
-/* Maps a raw log that is closed, as who packs it has it: this process, and children from then on.
- * Unmap with log_builder_unmap; or never. */
+/* Maps a raw log that is closed, as its recorder maps it: in this process, and in children from
+ * then on. Unmap with log_builder_unmap; or never. */
 void *log_builder_map(const char *path);
 void log_builder_unmap(void *mapped);
 

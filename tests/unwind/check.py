@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs real programs with MTRACE_UNWINDER=check and demands that no complete stack differs from libunwind's.
+"""Runs real programs with MTRACE_UNWINDER=check and requires that no complete stack differs from libunwind's.
 
 check.py CASE…    some of the cases below
 check.py --full   all of them, at full length (minutes: libunwind walks every stack)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""exploring.py [--pictures FOLDER]: three real programs and that of README.md are recorded, and what is wrong with each is found in the browser, by
-following the links of the overview alone, as docs/exploring.md tells. With FOLDER its pictures are taken on the way.
+"""exploring.py [--pictures FOLDER]: three real programs and that of README.md are recorded, and the test finds the problem of each in the browser, by
+following the links of the overview only, as docs/exploring.md describes. With FOLDER it takes the pictures.
 """
 
 import argparse
@@ -33,7 +33,7 @@ class Guide:
         rest(self.page)
 
     def take(self, name):
-        """Waits until nothing is on its way, and looks."""
+        """Waits until no request is open, and looks."""
         rest(self.page)
         if self.pictures:
             self.page.wait("the charts", "return !document.querySelector('.overview') || document.querySelectorAll('.u-over').length >= 5")
@@ -119,7 +119,7 @@ def show_shop(guide):
 
 
 def look_around(guide):
-    """The pages that no story of these three comes by."""
+    """The pages that are not part of these three examples."""
     guide.begin("growth")
     follow(guide.page, "call tree", ".views")
     guide.take("call-tree")

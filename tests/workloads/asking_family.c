@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * asking_family FOLDER N_CHILDREN N_BLOCKS: a process and its fork children, several at a time, ask
- * about themselves, in turns and at once. Each writes its answers to FOLDER/WHO.N.REQUEST, and
- * what it counted itself to FOLDER/WHO.N.books, for tests/e2e/live_reports.py: lines "group blocks
- * bytes live_blocks live_bytes".
+ * asking_family FOLDER N_CHILDREN N_BLOCKS: a process and its fork children, several at a time,
+ * request reports about themselves, alternately and together. Each writes its answers to
+ * FOLDER/WHO.N.REQUEST, and its own counts to FOLDER/WHO.N.books, for tests/e2e/live_reports.py:
+ * lines "group blocks bytes live_blocks live_bytes".
  */
 #include "include/mtrace.h"
 #include "tests/workloads/workload.h"
@@ -88,7 +88,7 @@ static void ask(void)
     close(fd);
 }
 
-/* What it has from before is its parent's. */
+/* Blocks from before the fork are its parent's. */
 static void be_child(int number, int n_blocks)
 {
     struct mtrace_tag tag = {"child", who};
@@ -96,7 +96,8 @@ static void be_child(int number, int n_blocks)
     snprintf(who, sizeof(who), "child%d", number);
     memset(books, 0, sizeof(books));
     n_asked = 0;
-    uint32_t own = mtrace_group_intern(who, &tag, 1); /* each has this number for another one */
+    uint32_t own = mtrace_group_intern(who, &tag, 1); /* each process has this number for another
+                                                       * one */
     work(own, n_blocks + number, 100 + (size_t)number);
     ask();
     work(own, n_blocks, 50);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * knows_itself FOLDER: keeps books of what each of its threads holds, and who freed whose blocks;
- * then asks for reports, each into a file of the folder, while nothing changes any more. For
+ * knows_itself FOLDER: counts the blocks of each of its threads, and which thread freed them. Then
+ * it requests reports, each into a file of the folder, while nothing changes. For
  * tests/e2e/live_checklist.py.
  */
 #include "include/mtrace.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    N_GONE = 1100, /* threads that are no more; more than alloc-track can hold */
+    N_GONE = 1100, /* exited threads; more than alloc-track can hold */
     N_STAY = 3,
     N_THREADS = N_GONE + N_STAY,
 };
@@ -31,7 +31,7 @@ static struct {
 
 static pthread_barrier_t g_all_there, g_asked;
 
-/* The call site of what stays; inlined nowhere. */
+/* The call site of lasting blocks; never inlined. */
 __attribute__((noinline)) static void *keep_for_life(unsigned n)
 {
     return own_malloc(n);
@@ -91,7 +91,7 @@ static void *stay(void *argument)
     return argument;
 }
 
-/* All files are open before the first request: asking allocates nothing. */
+/* All files are open before the first request: requests allocate nothing. */
 static void ask_all(const char *folder)
 {
     static const char *const requests[][2] = {

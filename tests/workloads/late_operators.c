@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * late_operators PLUGIN LIBRARY...: a C program, whose operators of C++ come and go with a plugin:
- * threads of it make objects and delete them, while libraries that were loaded before it, and have
- * nothing to do with it, are unloaded. `cost` in place of the libraries: so many objects, and
- * nothing else.
+ * late_operators PLUGIN LIBRARY...: a C program whose C++ operators come and go with a plugin: its
+ * threads make objects and delete them, while unrelated libraries that were loaded before it are
+ * unloaded. `cost` in place of the libraries: so many objects, and nothing else.
  */
 #include "tests/workloads/workload.h"
 

@@ -29,7 +29,7 @@ enum {
     BREAK_AT_CODE = 1, /* DR7: the address in DR0, when code is run there */
 };
 
-/* Between the two processes. */
+/* Shared by the two processes. */
 static volatile struct shared {
     enum command command;
     struct stepper_point point;
@@ -39,7 +39,7 @@ static volatile struct shared {
     struct stepper_point points[MAX_POINTS];
 } * shared;
 
-static uintptr_t low, high; /* of the collector's code; none where it is not there */
+static uintptr_t low, high; /* of the collector's code; none without a collector */
 static pid_t tracer;
 
 static int find_collector(struct dl_phdr_info *info, size_t size, void *unused)
@@ -85,7 +85,7 @@ static bool is_breakpoint(pid_t thread)
            && info.si_code == SI_KERNEL;
 }
 
-/* The thread goes on for a while; true: it came to its int3, before anything else. */
+/* The thread runs for a while; returns whether it came to its int3 before anything else. */
 static bool resume(enum __ptrace_request how, pid_t thread, int *signal)
 {
     int status;
@@ -104,7 +104,7 @@ static void add_point(uintptr_t rip, unsigned time)
     }
 }
 
-/* The thread stands behind its int3, and comes to the one of its end. */
+/* The thread stands after its int3, and comes to the one of its end. */
 static void look(pid_t thread)
 {
     static unsigned times[MAX_CODE_BYTES];
@@ -128,7 +128,7 @@ static void set_breakpoint(pid_t thread, uintptr_t at)
     ptrace(PTRACE_POKEUSER, thread, offsetof(struct user, u_debugreg[7]), at ? BREAK_AT_CODE : 0);
 }
 
-/* Returns the signal that it is to go on with. */
+/* Returns the signal that it continues with. */
 static int run_to_point(pid_t thread)
 {
     struct stepper_point point = shared->point;

@@ -1,4 +1,4 @@
-# Functions that only pass memory on: who called them is blamed, at the same id where that place is a call site already.
+# --blame-past attributes blocks to the callers of wrappers. If the caller is a call site already, its id is used.
 . "$CASES/../fixture.sh"
 . "$CASES/../lib.sh"
 mtrace-query leaks run.db --process 1

@@ -1,4 +1,4 @@
-# Of events that were dropped each answer says how many, unless its own screen does; of a process without any nothing is said.
+# Each answer states the number of dropped events, unless its own text does; a process without dropped events has no such line.
 . "$CASES/../fixture.sh"
 sqlite3 run.db "UPDATE processes SET events_dropped = 7 WHERE process_id = 2"
 for command in peak temporary hot timeline processes; do

@@ -1,4 +1,4 @@
-# What blocks were charged to, and phases: by id and name, listed ones and the root; tags all at once; phases that overlap, of two processes.
+# Filters by group, tag and phase: by id and name, several values, the root, all tags together, and overlapping phases of two processes.
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 ids() { mtrace-query allocations rows.db --csv "$@" -n 0 | awk -F, -v what="$*" 'NR > 1 { printf "%s ", $1 } END { print "| " what }'; }

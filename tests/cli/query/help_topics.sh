@@ -1,4 +1,4 @@
-# The first screen fits one; lists of commands, filters and options, and the help of one command, in every order.
+# The first help screen fits a terminal; lists of commands, filters and options, and help of one command, work in every word order.
 . "$CASES/../lib.sh"
 mtrace-query --help
 mtrace-query --help | awk 'length > 80 || NR > 40'

@@ -10,7 +10,7 @@ complain mtrace-query leeks run.db
 #|mtrace-query: unknown command 'leeks'; did you mean leaks?
 #|Try 'mtrace-query --help'.
 # case misspelt
-# Misspelt filters and options name the near one; times beyond the run name the run's range, pictures the formats; a PID that is not there is no wrong usage.
+# Messages suggest the nearest filter or option, the range of the run, or the formats of pictures. An unknown PID is not a usage error.
 . "$CASES/../fixture.sh"
 complain mtrace-query leaks run.db functionregex=x
 complain mtrace-query leaks run.db --functionregex=x
@@ -71,7 +71,7 @@ ls
 #|Try 'mtrace-query --help'.
 #|mtrace-query: 'run.db' has no process 99999; mtrace-query processes lists them
 # case arguments
-# Wrong arguments: one line says which, and what to do.
+# Wrong arguments: one line says which argument is wrong and what to do.
 . "$CASES/../fixture.sh"
 echo '== callers unknown'
 complain mtrace-query callers nowhere run.db
@@ -157,7 +157,7 @@ complain mtrace-query leaks run.db --suppressions rules
 #|mtrace-query: 'rules' line 1: an empty pattern would suppress every leak
 #|Try 'mtrace-query --help'.
 # case files
-# Files that are no database of mtrace, or a damaged one, and names that are wrong.
+# Files that are no database of mtrace, damaged databases, and wrong names.
 . "$CASES/../fixture.sh"
 echo '== cut database'
 head -c 20000 run.db > cut.db
@@ -252,7 +252,7 @@ complain mtrace-query hot rows.db --to 10h --format csv
 #|mtrace-query: --alive-at: '200%' is not a percentage; write a number from 0 to 100 with %
 #|Try 'mtrace-query --help'.
 # case bad_values
-# A value that cannot be used: one line says which option, which value, and what may be written.
+# Unusable values: one line has the option, the value, and what is accepted.
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 complain mtrace-query allocations rows.db --address-min 0xg
@@ -318,7 +318,7 @@ mtrace-query live rows.db
 #|mtrace-query: live needs --at TIME: a time, a percentage of the run, peak or end
 #|Try 'mtrace-query --help'.
 # case no_filters
-# The name of a command that begins as a parameter's is not taken for one.
+# A command whose name begins like a parameter is not taken for the parameter.
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 for command in objects spare-capacity object-growth summary; do mtrace-query $command --group cache rows.db || echo "$?"; done

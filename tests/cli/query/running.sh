@@ -1,4 +1,4 @@
-# A program that has not ended has live blocks, not leaked ones: in every text. Keys of JSON and CSV stay.
+# Every text about a running program says live blocks, not leaked ones; keys of JSON and CSV do not change.
 . "$CASES/../fixture.sh"
 for kind in running detached unseen; do
     sqlite3 run.db "UPDATE processes SET end_kind = '$kind', end_value = NULL WHERE process_id = 1"

@@ -1,4 +1,5 @@
-# A group has the number by which the program knows it, also in a live report of a fork child, whose log defines few of its parent's groups, and in what is made of the whole tree.
+# Group numbers equal those of the program, also in a live report of a fork child, whose log defines few of its parent's groups, and in an
+# import of the process tree.
 . "$CASES/../lib.sh"
 cat >program.c <<'EOF'
 #include <mtrace.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A block belongs to one thread at a time, and comes back as it was given. */
+/* A block belongs to one thread at a time, and is returned unchanged. */
 #include "collector/os/memory.h"
 #include "tests/lib/unit.h"
 
@@ -53,7 +53,7 @@ TEST(the_last_put_is_the_first_taken_as_it_was)
     put(second);
 }
 
-/* BP-1: what was kept once stays, what comes over the limit goes. */
+/* BP-1: blocks within the limit are kept, others are unmapped. */
 TEST(a_crowd_leaves_no_more_than_the_limit)
 {
     struct block *blocks[3 * MAX_KEPT];

@@ -107,8 +107,8 @@ TEST(threads_draw_apart_and_runs_alike)
     assert_memory_equal(first, again, sizeof(first));
 }
 
-/* How many of the children that are made one after the other, and each by this call, draw one block
- * of a probability of 1/2. */
+/* How many of the children, made one after the other by this call, draw one block of a probability
+ * of 1/2. */
 static unsigned n_children_that_draw(bool is_counted)
 {
     unsigned n_drawn = 0;
@@ -129,8 +129,8 @@ static unsigned n_children_that_draw(bool is_counted)
     return n_drawn;
 }
 
-/* SA-4: each draws for itself, though the parent draws nothing in between; 6 deviations are 60 of
- * 400. */
+/* SA-4: each draws independently, though the parent draws nothing in between; 6 deviations are 60
+ * of 400. */
 TEST(children_draw_for_themselves)
 {
     unsigned counted, uncounted;
@@ -142,7 +142,7 @@ TEST(children_draw_for_themselves)
     assert_in_range(counted, N_CHILDREN / 2 - 60, N_CHILDREN / 2 + 60);
     KERNEL_NEEDS(wipes_on_fork);
     uncounted = n_children_that_draw(false);
-    print_message("%u of %u draw that nobody counted\n", uncounted, N_CHILDREN);
+    print_message("%u of %u draw, uncounted\n", uncounted, N_CHILDREN);
     assert_in_range(uncounted, N_CHILDREN / 2 - 60, N_CHILDREN / 2 + 60);
 }
 

@@ -163,7 +163,7 @@ static void take_block(struct writer *writer, struct step *step)
     }
 }
 
-/* Not in the order in which they are made; the fourth is the group of what nobody wants to see. */
+/* Not in the order in which they are made; the fourth is the group of untracked blocks. */
 static uint32_t group_index(uint32_t number)
 {
     return number == 3 ? LOG_GROUP_UNTRACKED : 2 + number * 7 % 31;
@@ -182,7 +182,7 @@ static void take_group(struct writer *writer, struct step *step)
         step->index = group_index(writer->n_groups++);
     } else if (dice == 14) {
         step->kind = ENTER;
-        step->index = 999; /* that nobody made */
+        step->index = 999; /* that does not exist */
     } else if (dice % 4) {
         step->index = group_index((uint32_t)next_random(&writer->random) % writer->n_groups);
     }
@@ -789,7 +789,7 @@ static unsigned lose_done(const struct incremental_import *incremental, const ch
             incremental_import_is_done(incremental, segment.run_id, segment.sequence);
         if (!outcome->is_gone[segment.sequence])
             continue;
-        memset(&segment, 0, sizeof segment); /* as one that nobody wrote to */
+        memset(&segment, 0, sizeof segment); /* as one without any event */
         assert_int_equal(pwrite(fd, &segment, sizeof segment, at), sizeof segment);
         n_lost++;
     }
@@ -1122,7 +1122,7 @@ static void another_log_after_a_state(void **state)
     remove_place(&place);
 }
 
-/* The first group, when nothing can be read anew: until then all was the root's. */
+/* The first group, when nothing can be read again: until then all was the root's. */
 static void groups_late_after_a_state(void **state)
 {
     (void)state;
@@ -1167,7 +1167,7 @@ static void pools(void **state)
                   2); /* once more with the first pool */
 }
 
-/* A thread that is held up for seconds between stamp and write: read anew, and the same again. */
+/* A thread that is held up for seconds between stamp and write: read again, and the same again. */
 static void stragglers(void **state)
 {
     unsigned n_again = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is kept of a log that grows has all its events, in their order, however the log grows while
- * it is looked at, and whoever is held up. */
+/* An incremental import has all events of a growing log, in order, however the log grows during a
+ * look, and whichever thread is delayed. */
 #include "importer/cli/incremental_import.h"
 #include "lib/base/monotonic.h"
 #include "lib/logfile/log_rotation.h"
@@ -313,9 +313,9 @@ static void two_threads_are_held_up(void **state)
 
 /* ---- a clock that is read better later */
 
-/* What two threads wrote so far: a raw log, which is written anew. The first readings of the clocks
- * are `disturbed_ns` too late, as whoever read them was interrupted between the two; the next ones,
- * in segments that begin at `again_s`, are right. */
+/* What two threads wrote so far: a raw log, which is written again. The first readings of the
+ * clocks are `disturbed_ns` too late, because their thread was interrupted between the two; the
+ * next ones, in segments that begin at `again_s`, are right. */
 static void write_raw(struct program *program, const struct place *place, uint64_t start_ns,
                       uint64_t disturbed_ns, uint64_t again_s)
 {

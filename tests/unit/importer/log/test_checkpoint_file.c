@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* States of a log that take turns in two files: each takes what it has, whatever the file had
+/* Checkpoints of a log alternate between two files: each is complete, whatever its file contained
  * before. */
 #include "importer/log/checkpoint_file.h"
 #include "lib/logfile/log_rotation.h"

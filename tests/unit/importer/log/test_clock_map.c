@@ -111,7 +111,7 @@ static void test_late_readings_are_left_out(void **state)
     clock_map_done(&map);
 }
 
-/* Who logs much has knots soon. */
+/* A log with many events soon has knots. */
 static void test_many_pairs_close_soon(void **state)
 {
     struct clock_pair pairs[1000];
@@ -152,7 +152,7 @@ static void test_pairs_read_twice(void **state)
     clock_map_done(&twice);
 }
 
-/* Whatever the pairs are, time does not run backwards, and knots stay few. */
+/* For any pairs, time does not run backwards, and there are few knots. */
 static void test_never_backwards(void **state)
 {
     uint64_t random = 1;
@@ -216,7 +216,7 @@ static size_t make_readings(struct clock_pair *pairs, size_t n, uint64_t *random
     return n;
 }
 
-/* CM-4: what was final stays so, and in the end the map is that of all pairs at once. */
+/* CM-4: final parts do not change, and in the end the map is that of all pairs together. */
 static void test_made_bit_by_bit(void **state)
 {
     uint64_t random = 7;
@@ -288,7 +288,7 @@ static void test_digest_of_what_is_final(void **state)
         clock_map_done(maps[m]);
 }
 
-/* Where nobody is held up all knots for good are final; a reading of the pool is that of the packed
+/* If no thread is delayed, all knots are final; a reading of the pool equals that of the packed
  * file. */
 static void test_final_before(void **state)
 {
@@ -315,8 +315,7 @@ static void test_final_before(void **state)
     clock_map_done(&packed);
 }
 
-/* What a map had is put before what comes later; the pairs of then may be gone, and what is long
- * ago is coarser. */
+/* A saved map is put before later readings; its pairs may be lost, and old parts are coarser. */
 static void test_past(void **state)
 {
     enum {
@@ -357,7 +356,7 @@ static void test_past(void **state)
     free(pairs);
 }
 
-/* CM-5: whatever is read later, and wherever the mark lies, what was behind it stays there. */
+/* CM-5: later readings, and any watermark, do not change the part before the watermark. */
 static void test_past_at_a_mark(void **state)
 {
     uint64_t random = 11;

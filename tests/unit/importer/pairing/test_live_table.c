@@ -49,7 +49,7 @@ static void random_blocks(void **state)
     live_table_init(&table);
     for (uint64_t step = 1; step <= STEPS; step++) {
         seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        /* The number of addresses in use swells and shrinks. */
+        /* The number of addresses in use grows and shrinks. */
         uint32_t span = step / 50000 % 2 ? 100 : ADDRESSES;
         uint32_t number = (uint32_t)(seed >> 33) % span;
         struct live_block *block = live_table_find(&table, address_of(number));
@@ -74,8 +74,8 @@ static void random_blocks(void **state)
     live_table_done(&table);
 }
 
-/* The same by seats, of which each is taken and guessed with some steps before it is used: what
- * comes between ends or moves what it found. */
+/* The same by slots, each taken and looked up some steps before it is used: events in between free
+ * or move its block. */
 static void prefetch_slots(void **state)
 {
     enum {

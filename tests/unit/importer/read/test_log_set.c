@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What logs define, which files belong together, and what is left of damaged ones. */
+/* Definitions of logs, which files belong together, and the readable rest of damaged logs. */
 #include "importer/read/log_set.h"
 #include "importer/read/sample_stream.h"
 #include "lib/process/writer_liveness.h"
@@ -325,10 +325,10 @@ static const char *end_kind_of_only(const char *path)
 }
 
 /* A log of a process that is not there, which is open; its path is the same each time. */
-static const char *open_of_nobody(uint32_t pid_space, int *ret_fd)
+static const char *open_without_process(uint32_t pid_space, int *ret_fd)
 {
     struct log_builder_options options = {.pid = INT32_MAX};
-    const char *path = log_reading_path("nobody");
+    const char *path = log_reading_path("without_process");
     struct log_builder *builder = log_builder_open(path, &options);
 
     log_builder_header(builder)->pid_space = pid_space;
@@ -338,11 +338,11 @@ static const char *open_of_nobody(uint32_t pid_space, int *ret_fd)
     return path;
 }
 
-/* Its pid is that of another process here, or of none: who has the file open says it. */
+/* Its PID is that of another process here, or of none: the open file decides. */
 static void test_a_process_of_another_pid_namespace_is_seen(void **state)
 {
     int fd;
-    const char *path = open_of_nobody(writer_liveness_pid_space() + 1, &fd);
+    const char *path = open_without_process(writer_liveness_pid_space() + 1, &fd);
 
     (void)state;
     assert_string_equal(end_kind_of_only(path), "running");
@@ -352,11 +352,11 @@ static void test_a_process_of_another_pid_namespace_is_seen(void **state)
         assert_string_equal(end_kind_of_only(path), "unknown");
 }
 
-/* Who else has the log open, a recorder that hangs, say, is not its program. */
+/* Another process that has the log open, such as a hanging recorder, is not its program. */
 static void test_a_process_that_is_known_to_be_gone_does_not_run(void **state)
 {
     int fd;
-    const char *path = open_of_nobody(writer_liveness_pid_space(), &fd);
+    const char *path = open_without_process(writer_liveness_pid_space(), &fd);
 
     (void)state;
     assert_string_equal(end_kind_of_only(path), "unknown");
@@ -503,7 +503,7 @@ static size_t count_sequence(const char *path, uint64_t *ret_n_damages, bool *re
             assert_true(reading.events[i].address > reading.events[i - 1].address);
     }
     *ret_n_damages = log_reading_damages(set);
-    /* Who pairs the events is told that some are missing. */
+    /* The pairing step learns that some are missing. */
     if (n < N_SEQUENCE && !log_set_is_growing(set) && *ret_n_damages > 0)
         assert_true(reading.n_losses > 0 || log_set_definitions(set)->processes[1].has_lost_events);
     log_set_close(set);
@@ -591,8 +591,8 @@ static void test_trailer_of_another_machine(void **state)
     log_set_close(set);
 }
 
-/* Who was killed in the midst of a frame has left its segment in the pool: nothing is lost, and
- * nothing said. Where the pool has other segments by now, the file was cut by somebody else. */
+/* A process killed in the middle of a frame left its segment in the pool: nothing is lost, and
+ * nothing reported. If the pool has other segments by now, the file was cut later. */
 static void test_cut_frame_beside_its_pool(void **state)
 {
     const char *path = log_reading_path("pool");
@@ -627,7 +627,7 @@ static void test_cut_frame_beside_its_pool(void **state)
     free(bytes);
 }
 
-/* Packed file and pool hold the same: nothing is read twice, and one repairs the other. */
+/* Packed file and pool have the same data: nothing is read twice, and one repairs the other. */
 static void test_packed_file_and_pool(void **state)
 {
     const char *path = log_reading_path("pool");
@@ -791,8 +791,8 @@ static void test_adopted_while_read(void **state)
     check_recycling(LOG_FILE_HEADER_BYTES, true);
 }
 
-/* Segments that were given away, and whose frames cannot be found: somebody removed or cut the
- * packed file. */
+/* Segments whose slots were reused, and whose frames cannot be found: the packed file was removed
+ * or cut. */
 static void test_recycled_and_gone(void **state)
 {
     const char *path = log_reading_path("pool");
@@ -913,7 +913,7 @@ static void test_filled_and_elided(void **state)
     check_elided(LOG_STATE_FILLING, 2 * N_LISTED, N_LISTED, 1);
 }
 
-/* GR-3: whoever waits for whom, what may still be elided is not certain. */
+/* GR-3: whichever waits for the other, blocks that may still be elided are not certain. */
 static void test_what_may_be_elided_is_not_certain(void **state)
 {
     const uint64_t watermark_ns = 1000, time_limit_ns = 10, second_ns = 1000000000;
@@ -949,8 +949,8 @@ static void test_what_may_be_elided_is_not_certain(void **state)
     free(pool_bytes);
 }
 
-/* Of segments that are begun while the pool is looked through some are seen, and some are not: what
- * was begun before is there without gaps. */
+/* Of segments that begin during a look at the pool some are seen: those that began before are
+ * complete. */
 static void test_begun_while_listed(void **state)
 {
     const char *path = log_reading_path("begun.live");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The library as a server uses it: many requests, several databases and threads, nothing
- * printed. */
+/* The query library as a server uses it: many requests, several databases and threads, no
+ * output. */
 #include "lib/base/error.h"
 #include "lib/sqlite/embedded_sql.h"
 #include "queries/api/queries.h"
@@ -90,7 +90,7 @@ static int remove_databases(void **state)
     return unlink(one_db) || unlink(three_db) || unlink(deep_db) || rmdir(folder) ? -1 : 0;
 }
 
-/* What SQLite itself answers. */
+/* The answer of SQLite itself. */
 static long long stock_number(const char *path, const char *sql)
 {
     struct sqlite3 *db;
@@ -315,20 +315,20 @@ static void *ask_often(void *argument)
 TEST(test_threads)
 {
     static struct client answers[2][2];
-    struct requester askers[2] = {{.parameters = "format=json"},
-                                  {.parameters = "format=csv&group_allocations_min=5"}};
+    struct requester requesters[2] = {{.parameters = "format=json"},
+                                      {.parameters = "format=csv&group_allocations_min=5"}};
 
     for (int i = 0; i < 2; i++) {
         for (int k = 0; k < 2; k++) {
             assert_int_equal(
-                ask(&answers[i][k], "leaks", k ? three_db : one_db, askers[i].parameters), 0);
-            askers[i].expected[k] = answers[i][k].answer;
+                ask(&answers[i][k], "leaks", k ? three_db : one_db, requesters[i].parameters), 0);
+            requesters[i].expected[k] = answers[i][k].answer;
         }
-        assert_int_equal(pthread_create(&askers[i].thread, NULL, ask_often, &askers[i]), 0);
+        assert_int_equal(pthread_create(&requesters[i].thread, NULL, ask_often, &requesters[i]), 0);
     }
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(pthread_join(askers[i].thread, NULL), 0);
-        assert_int_equal(askers[i].n_wrong, 0);
+        assert_int_equal(pthread_join(requesters[i].thread, NULL), 0);
+        assert_int_equal(requesters[i].n_wrong, 0);
     }
 }
 
@@ -404,8 +404,7 @@ static bool read_enough(void *context, const char *data, size_t size)
     return true;
 }
 
-/* What is as long as the square of the depth, or takes as long to be found out, ends in the midst
- * of it. */
+/* Answers as long as the square of the depth, or as slow to compute, are ended halfway. */
 TEST(test_ends_within_deep_stacks)
 {
     static const char *const asked[][2] = {
@@ -433,7 +432,7 @@ TEST(test_ends_within_deep_stacks)
     }
 }
 
-/* Whatever is asked, rightly or not: stdout and stderr stay as they are. */
+/* No request, valid or not, changes stdout and stderr. */
 TEST(test_nothing_is_printed)
 {
     static struct client client;

@@ -38,7 +38,7 @@ static int tear_down(void **state)
     return unlink(path);
 }
 
-/* TL-1: a frame counts when all of it is there; what lies behind the last one only at the end. */
+/* TL-1: a frame counts when it is complete; bytes after the last one count only at the end. */
 TEST_WITH(test_whole_frames, set_up, tear_down)
 {
     struct log_tail tail;

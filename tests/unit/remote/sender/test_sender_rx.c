@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A receiver that never ends to say that he is there does not keep the sender from the rest
- * (SN-3). */
+/* A receiver that never finishes its announcement does not block the sender (SN-3). */
 #include "remote/sender/sender_rx.h"
 #include "remote/sender/sender_state.h"
 #include "remote/sender/sender_tx.h"
@@ -29,7 +28,7 @@ ssize_t channel_get(struct channel *channel, void *bytes, size_t n_bytes, struct
     return (ssize_t)n;
 }
 
-/* What else may be heard is not. */
+/* Other messages are ignored. */
 int sender_tx_send(struct sender *sender, enum wire_kind kind, uint32_t number, uint64_t offset,
                    const void *payload, size_t n_bytes, struct error *err)
 {

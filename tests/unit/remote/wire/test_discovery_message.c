@@ -61,7 +61,7 @@ TEST(test_found)
     free(memory);
 }
 
-/* Whatever byte of them is another, they are neither answered nor believed. */
+/* If any of their bytes is changed, they are neither answered nor believed. */
 TEST(test_forged)
 {
     struct discovery_message_memory *memory = new_memory();
@@ -122,7 +122,8 @@ TEST(test_replayed)
     free(memory);
 }
 
-/* AN-3: what would not be remembered is not answered; once the others are old there is room. */
+/* AN-3: a message that would not be remembered is not answered; once the others are old there is
+ * space. */
 TEST(test_many)
 {
     struct discovery_message_memory *memory = new_memory();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who gets a turn when all are taken. */
+/* Which request gets a slot when all are taken. */
 #include "server/core/query_watchdog.h"
 #include "tests/lib/unit.h"
 
@@ -17,7 +17,7 @@ static void do_nothing(void *request)
     (void)request;
 }
 
-/* Nobody waits for its answer: it is not asked, and takes no place. */
+/* No client waits for its answer: it is not run, and takes no slot. */
 TEST(test_the_abandoned_get_no_turn)
 {
     static const bool stays = false;
@@ -41,7 +41,7 @@ TEST(test_the_abandoned_get_no_turn)
     query_watchdog_stop(watch);
 }
 
-/* Statements of clients leave turns for reports. */
+/* SQL of clients leaves slots for reports. */
 TEST(test_statements_leave_turns)
 {
     static const bool stays = false;
@@ -94,7 +94,7 @@ static void give_up(const void *client)
     ((struct slow *)(uintptr_t)client)->is_given_up = true;
 }
 
-/* As its writer does when nothing more can be written. */
+/* Fails as its writer does when nothing more can be written. */
 static void *end_when_given_up(void *context)
 {
     struct slow *slow = context;
@@ -105,7 +105,7 @@ static void *end_when_given_up(void *context)
     return NULL;
 }
 
-/* Who waits gets the turn of the slowest client, and of no other. */
+/* A waiting request gets the slot of the slowest client, and of no other. */
 TEST(test_the_slowest_makes_room)
 {
     static const bool stays = false;
@@ -147,7 +147,7 @@ static void *wait_for_slot(void *context)
     return NULL;
 }
 
-/* A statement that waits because others of its kind run has no use for the turn of a report. */
+/* SQL that waits because other SQL runs cannot use the slot of a report. */
 TEST(test_a_statement_takes_no_turn_of_a_report)
 {
     enum {

@@ -1,4 +1,4 @@
-# A program that asks about itself under --aggregate has all that is made of totals, by SQL, too; a request about single blocks has those that are live, as the finished log has them.
+# A live report of an --aggregate recording has all totals, by SQL, too, and rows of the live blocks, which equal those of the finished log.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include <errno.h>
@@ -61,7 +61,7 @@ cat sql.live known.live
 grep -c '</html>' page.html
 sed 's/.* //' export.live
 cut -d, -f1 rows.live
-# The finished log, of which the third is left out that was freed since.
+# The finished log without the third block, which was freed after the report.
 mtrace-import -f --no-symbols run.dat run.db 2>/dev/null
 mtrace-query sql 'SELECT count(*), sum(size_bytes) FROM allocations WHERE size_bytes BETWEEN 7000 AND 7002' --csv run.db 2>/dev/null
 # expect stdout

@@ -1,4 +1,4 @@
-# Below an answer nothing is proposed that would be refused: without rows no filter of rows, of samples nothing that they do not tell.
+# Suggested next commands are never ones that would be refused: no filters of rows without rows, and nothing that samples cannot give.
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 cp rows.db slim.db
