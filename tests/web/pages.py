@@ -598,6 +598,8 @@ def live(tools, page, folder):
             refused = page.run("return performance.getEntriesByType('resource').filter(one => one.responseStatus >= 400).length")
             page.open(server.address + "view/last/overview")
             page.wait_for_text("still running", ".facts")
+            facts = page.text(".facts").lower()
+            expect(f"blocks of a running program are live, and no event was dropped: {facts}", "live" in facts and "leaked" not in facts and "dropped" not in facts)
             page.wait("curves", "return document.querySelectorAll('.curves figure').length > 2")
             expect("no advice to import again while it grows", "--slim" not in page.text("main"))
             expect("no curve of what only its end can tell", "Leaked so far" not in page.text("main"))
