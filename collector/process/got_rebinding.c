@@ -409,6 +409,7 @@ bool got_rebinding_set(bool to_us)
         return false;
     g_is_to_us = to_us;
     is_all = rebind_all(to_us, &unused);
+    g_last_done = NULL; /* RF-1: another thread may be storing the real function after us */
     leave(&look);
     return is_all;
 }

@@ -11,7 +11,7 @@
  *
  * Invariants
  *   RF-1 One compare-and-swap changes a slot, from the one value to the other. A concurrent change
- *        by another thread wins.
+ *        by another thread wins. After got_rebinding_set the next look examines all slots again.
  *   RF-2 A slot that ld.so has not resolved yet is changed only if ld.so has made it lead to ld.so;
  *        slots that ld.so is about to relocate are left alone. When restored it gets the real
  *        function, as after the first call.
