@@ -23,17 +23,22 @@ pid_t _Fork(void);
 /* NOLINTEND(readability-redundant-declaration) */
 
 /* No expression. NOLINTBEGIN(bugprone-macro-parentheses) */
-#define REFERENCE(name)                                                           \
-    {                                                                             \
-#        name, (void *)(uintptr_t)name, offsetof(struct real, name), false, false \
+#define REFERENCE(name)                                                                  \
+    {                                                                                    \
+#        name, (void *)(uintptr_t)name, offsetof(struct real, name), false, false, false \
     }
-#define MEMORY(name)                                                            \
-    {                                                                           \
-#        name, (void *)(uintptr_t)name, offsetof(struct real, name), true, true \
+#define MEMORY(name)                                                                   \
+    {                                                                                  \
+#        name, (void *)(uintptr_t)name, offsetof(struct real, name), true, true, false \
     }
-#define COMMON(name)                                                                           \
-    {                                                                                          \
-#        name, (void *)(uintptr_t)mtrace_wrap_##name, offsetof(struct real, name), true, false \
+#define FOLLOWED(name)                                                                \
+    {                                                                                 \
+#        name, (void *)(uintptr_t)name, offsetof(struct real, name), true, true, true \
+    }
+#define COMMON(name)                                                                            \
+    {                                                                                           \
+#        name, (void *)(uintptr_t)mtrace_wrap_##name, offsetof(struct real, name), true, false, \
+            false                                                                               \
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
 
@@ -59,46 +64,48 @@ static const struct reference g_names[] = {
     MEMORY(malloc_trim),
     MEMORY(malloc_info),
     MEMORY(mallinfo2),
-    REFERENCE(mmap),
-    REFERENCE(mmap64),
-    REFERENCE(munmap),
-    REFERENCE(mremap),
-    REFERENCE(mprotect),
-    REFERENCE(pkey_mprotect),
+    FOLLOWED(mmap),
+    FOLLOWED(mmap64),
+    FOLLOWED(munmap),
+    FOLLOWED(mremap),
+    FOLLOWED(mprotect),
+    FOLLOWED(pkey_mprotect),
     COMMON(madvise),
     COMMON(brk),
     COMMON(sbrk),
-    REFERENCE(dlclose),
-    REFERENCE(dlopen),
-    REFERENCE(dlmopen),
-    REFERENCE(dlsym),
-    REFERENCE(dlvsym),
-    REFERENCE(pthread_create),
-    REFERENCE(thrd_create),
-    REFERENCE(pthread_setname_np),
+    FOLLOWED(dlclose),
+    FOLLOWED(dlopen),
+    FOLLOWED(dlmopen),
+    FOLLOWED(dlsym),
+    FOLLOWED(dlvsym),
+    FOLLOWED(pthread_create),
+    FOLLOWED(thrd_create),
+    FOLLOWED(pthread_setname_np),
     COMMON(prctl),
     COMMON(syscall),
     COMMON(chroot),
-    REFERENCE(fork),
+    FOLLOWED(fork),
     REFERENCE(_Fork),
-    REFERENCE(forkpty),
+    FOLLOWED(forkpty),
     COMMON(daemon),
-    REFERENCE(execv),
-    REFERENCE(execvp),
-    REFERENCE(execl),
-    REFERENCE(execle),
-    REFERENCE(execlp),
-    REFERENCE(execve),
-    REFERENCE(execvpe),
-    REFERENCE(fexecve),
-    REFERENCE(execveat),
-    REFERENCE(posix_spawn),
-    REFERENCE(posix_spawnp),
-    REFERENCE(quick_exit),
+    FOLLOWED(execv),
+    FOLLOWED(execvp),
+    FOLLOWED(execl),
+    FOLLOWED(execle),
+    FOLLOWED(execlp),
+    FOLLOWED(execve),
+    FOLLOWED(execvpe),
+    FOLLOWED(fexecve),
+    FOLLOWED(execveat),
+    FOLLOWED(posix_spawn),
+    FOLLOWED(posix_spawnp),
+    FOLLOWED(quick_exit),
     REFERENCE(abort),
-    {"_exit", (void *)(uintptr_t)_exit, offsetof(struct real, exit_immediately), false, false},
+    {"_exit", (void *)(uintptr_t)_exit, offsetof(struct real, exit_immediately), false, false,
+     false},
 #undef REFERENCE
 #undef MEMORY
+#undef FOLLOWED
 #undef COMMON
 };
 

@@ -297,6 +297,13 @@ static uint64_t write_copy(const struct module_file *file, const struct copy *co
     return !add_key(key) || write_parts(copy, key) ? key : 0;
 }
 
+/* A program that extracts another one there deletes it as soon as it has ended. */
+static bool is_temporary(const char *path)
+{
+    return fmt_after_prefix(path, "/tmp/") || fmt_after_prefix(path, "/var/tmp/")
+           || fmt_after_prefix(path, "/dev/shm/");
+}
+
 /* True if the file probably exists when the log is imported: it is not a plugin, belongs to a
  * package, or is old. A fresh build is often run many times; copies of its executable would fill
  * the logs. */
@@ -304,9 +311,9 @@ static bool stays(const struct module_file *file, const struct sys_file_id *id)
 {
     int64_t now = (int64_t)(sys_clock_ns(CLOCK_REALTIME) / 1000000000u);
 
-    return module_bounds_is_initial(file->map) || fmt_after_prefix(file->path, "/usr/")
-           || fmt_after_prefix(file->path, "/lib/") || fmt_after_prefix(file->path, "/lib64/")
-           || now - id->change_seconds > RECENT_SECONDS;
+    return (module_bounds_is_initial(file->map) && !is_temporary(file->path))
+           || fmt_after_prefix(file->path, "/usr/") || fmt_after_prefix(file->path, "/lib/")
+           || fmt_after_prefix(file->path, "/lib64/") || now - id->change_seconds > RECENT_SECONDS;
 }
 
 /* Without a build id, modules of one file are recognized by its status. */

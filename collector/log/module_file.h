@@ -3,8 +3,8 @@
  * module_file: copies the symbol table of a module's file into the log.
  *
  * The file of a plugin may be deleted or replaced before the log is imported. So the headers and
- * symbol tables of a module are copied when it is defined, in two cases: the program opened it
- * after the start and its file changed in the last ten minutes, or there is no file at its path.
+ * symbol tables of a module are copied when it is defined, in two cases: its file changed in the
+ * last ten minutes and is temporary or was opened after the start; or there is no file at its path.
  * The debug sections of a small file are copied, too; code never is. Files that go later are left
  * to the recorder (recorder/pack/module_files.h).
  *

@@ -196,9 +196,20 @@ static bool has_library_function(const struct reference *reference)
            && !(reference->is_of_allocator && behind == real_find_beside_malloc(reference->name));
 }
 
+/* The module was linked with the function of a library that has versions, such as libc. */
+static bool is_versioned(const struct visit *visit, size_t symbol)
+{
+    const unsigned version_mask = 0x7fff;
+    const unsigned first_version = 2;
+
+    return visit->object.versions
+           && (visit->object.versions[symbol] & version_mask) >= first_version;
+}
+
 static void rebind_slot(struct visit *visit, const elf_lookup_relocation *relocation)
 {
-    const ElfW(Sym) *symbol = &visit->object.symbols[elf_lookup_symbol(relocation)];
+    const size_t number = elf_lookup_symbol(relocation);
+    const ElfW(Sym) *symbol = &visit->object.symbols[number];
     const struct reference *reference = find(visit->object.strings + symbol->st_name);
     uintptr_t slot = visit->bounds.map->l_addr + relocation->r_offset;
     uintptr_t behind = reference ? (uintptr_t)real_behind(reference->offset) : 0;
@@ -210,7 +221,8 @@ static void rebind_slot(struct visit *visit, const elf_lookup_relocation *reloca
         || slot >= visit->bounds.end)
         return;
     value = __atomic_load_n((const uintptr_t *)slot, __ATOMIC_RELAXED);
-    if (has_library_function(reference)) {
+    if (has_library_function(reference)
+        && !(reference->is_followed && is_versioned(visit, number))) {
         /* a slot of the library itself may be unresolved, too */
         if (value == ours || is_inside(visit, relocation, value))
             change(visit, slot, value, behind);
@@ -409,6 +421,7 @@ bool got_rebinding_set(bool to_us)
         return false;
     g_is_to_us = to_us;
     is_all = rebind_all(to_us, &unused);
+    g_last_done = NULL; /* RF-1: another thread may be storing the real function after us */
     leave(&look);
     return is_all;
 }

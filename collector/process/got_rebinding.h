@@ -7,11 +7,12 @@
  * wrapper calls. Restoring needs no memory of that: a slot that contains our wrapper gets the real
  * function. Words through which ld.so itself calls the allocator are slots, too. In a program
  * started with us, ld.so has bound everything to us except libraries opened with RTLD_DEEPBIND.
- * No slot leads to a wrapper whose name a library of the program uses for a function of its own.
+ * No slot leads to a wrapper whose name a library of the program uses for a function of its own;
+ * is_followed names the exception.
  *
  * Invariants
  *   RF-1 One compare-and-swap changes a slot, from the one value to the other. A concurrent change
- *        by another thread wins.
+ *        by another thread wins. After got_rebinding_set the next look examines all slots again.
  *   RF-2 A slot that ld.so has not resolved yet is changed only if ld.so has made it lead to ld.so;
  *        slots that ld.so is about to relocate are left alone. When restored it gets the real
  *        function, as after the first call.
@@ -37,13 +38,16 @@
 
 /* A wrapper. offset: of the real function of the same name in struct real. is_common: a library of
  * the program may define a function of this name that is not libc's and has other arguments.
- * is_of_allocator: but not the library that defines malloc. */
+ * is_of_allocator: but not the library that defines malloc. is_followed: references to a version of
+ * the name lead to the wrapper, because they want libc's function; a preloaded library may have
+ * replaced it. */
 struct reference {
     const char *name;
     void *ours;
     size_t offset;
     bool is_common;
     bool is_of_allocator;
+    bool is_followed;
 };
 
 enum {

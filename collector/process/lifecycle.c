@@ -343,8 +343,8 @@ bool lifecycle_attach(const char *settings)
         state_await_first_window();
     if (!begin_recording(&none, !config->is_disabled_by_default))
         return false;
-    if (!got_rebinding_set(true))
-        state_set_command_pending();
+    (void)got_rebinding_set(true);
+    loading_note(false); /* a second look: RF-1 */
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include "recorder/attach/safe_point.h"
 
 #include <elfutils/libdwfl.h>
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -309,6 +310,24 @@ static bool is_in_library(const struct safe_point *place, Dwarf_Addr pc)
     return file && strcmp(file, place->library) == 0;
 }
 
+/* The stub through which a module calls a function for the first time: it has read the GOT slot
+ * already, and ld.so will store the real function there, even if the slot was rebound since. */
+static bool is_in_stub(const struct safe_point *place, Dwarf_Addr pc)
+{
+    Dwfl_Module *module = dwfl_addrmodule(place->dwfl, pc);
+    Dwarf_Addr bias;
+    Elf_Scn *section = module ? dwfl_module_address_section(module, &pc, &bias) : NULL;
+    GElf_Shdr header;
+    size_t names;
+    const char *name;
+
+    if (!section || !gelf_getshdr(section, &header)
+        || elf_getshdrstrndx(dwfl_module_getelf(module, &bias), &names) != 0)
+        return false;
+    name = elf_strptr(dwfl_module_getelf(module, &bias), names, header.sh_name);
+    return name && strncmp(name, ".plt", 4) == 0;
+}
+
 static void leave_libc(struct walk *walk)
 {
     enum entry entry = walk->is_in_libc ? entry_by(walk->entered) : ENTRY_HARMLESS;
@@ -349,6 +368,8 @@ static int see_frame(Dwfl_Frame *frame, void *context)
         walk->why = "the allocator";
     else if (is_in_library(walk->place, pc))
         walk->why = "the collector";
+    else if (walk->n_frames == 1 && is_in_stub(walk->place, pc))
+        walk->why = "the first call of a function";
     return walk->why ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 

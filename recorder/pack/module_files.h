@@ -13,7 +13,7 @@
  *        before it was opened is never taken for the module's.
  *   MD-2 All logs of a run share the descriptors and the limit of bytes: a file is copied once.
  *
- * Missing: 32-bit files, files that were overwritten in place, and a library that goes within the
+ * Missing: 32-bit files, files that were overwritten in place, and a file that goes within the
  * milliseconds before its definition is read. A recorder that is killed loses what it holds.
  * Threads: one. On failure the log lacks the copy.
  */
@@ -23,11 +23,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 enum {
     MODULE_FILES_MAX = 512,                      /* descriptors, and a quarter of RLIMIT_NOFILE */
-    MODULE_FILES_MIN = 64,                       /* none below this limit of descriptors */
     MODULE_FILES_DEBUG_BYTES = 16 * 1024 * 1024, /* compressed by zstd in the log */
 };
 
@@ -40,8 +38,8 @@ void module_files_free(struct module_files *files);
 /* Opens the executable that will run. Later it may be gone before its definition is read. */
 void module_files_open(struct module_files *files, const char *path);
 
-/* Opens the executable of a process (0: unknown) and the files that n_bytes of definitions name. */
-void module_files_learn(struct module_files *files, pid_t pid, const void *payload, size_t n_bytes);
+/* Opens the files of modules that n_bytes of definitions name. */
+void module_files_learn(struct module_files *files, const void *payload, size_t n_bytes);
 
 /* Appends n_bytes of a DEFS payload to a log; false: it was not written. */
 typedef bool module_files_write(void *context, const void *payload, uint32_t n_bytes);

@@ -385,7 +385,7 @@ static int append_definitions(struct packing *packing, struct definition_part *p
         process_tree_learn(packing->process_tree, (pid_t)packing->live->seen.pid, packing->payload,
                            end - first);
     if (packing->module_files && segment.kind == LOG_SEGMENT_DEFS)
-        module_files_learn(packing->module_files, packing->pid, packing->payload, end - first);
+        module_files_learn(packing->module_files, packing->payload, end - first);
     n = pack_segment(packing->pack, &packing->settings, &segment, packing->payload, first,
                      end - first, packing->frame);
     code = packed_log_append(packing->packed, packing->frame, n, err);

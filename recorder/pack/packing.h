@@ -99,7 +99,6 @@ struct packing {
     bool knows_frees;                  /* others has everything that CU-3 needs */
     struct process_tree *process_tree; /* learns from definitions; NULL: none */
     struct module_files *module_files; /* the same */
-    pid_t pid;                         /* of the program; 0: not known here */
     char *executable;                  /* from its own definition; owned, NULL: not known */
     char unseen[PACKING_UNSEEN_BYTES]; /* set by packing_finish; "": nothing */
     struct packing_usual usual;

@@ -81,7 +81,6 @@ static int prepare_packing(struct recording *recording, const struct recording_s
         return error_set(err, ERROR_NOMEM, "not enough memory");
     recording->packing->process_tree = settings->process_tree;
     recording->packing->module_files = settings->module_files;
-    recording->packing->pid = recording->pid;
     recording->programs = settings->programs;
     if (recording->is_aggregate) {
         rotated_log_init(&recording->ring, recording->packed.path, &settings->run_follower->ring);

@@ -27,6 +27,7 @@ kept      an attach that fails has not ended the log of a process whose recorder
 replaced  with --force, too, an attach that fails or is killed has changed no file; what a process still writes is not replaced
 again     what was left after an exec, or whose recorder is gone, can be recorded again
 between   a process that executes one program after another is attached to, whichever instant is met
+stub      a thread that ld.so is about to bind a call for is not used; what ld.so then stores does not keep later calls from us
 cloned    children by a bare clone, of libc's syscall or of no library at all, are recorded like those of fork
 together  windows, reports and the other options of recordings go with it, or are refused
 answers   a second attach is refused with a message
@@ -208,6 +209,69 @@ int main(int argc, char **argv)
             *(void *volatile *)malloc(7770) = NULL;
         if (write(1, line, (unsigned long)n) != n)
             return 4;
+    }
+    return 0;
+}
+"""
+
+# The first call of execl, or in another thread of malloc, and then calls that are counted.
+STUBS = r"""
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char line[32];
+static int ends[2];
+
+/* The code that the first call runs before it is in ld.so. */
+static unsigned long stub_of(const char *name)
+{
+    const char *strings = NULL;
+    const ElfW(Sym) *symbols = NULL;
+    const ElfW(Rela) *slot = NULL;
+
+    for (const ElfW(Dyn) *at = _DYNAMIC; at->d_tag != DT_NULL; at++) {
+        strings = at->d_tag == DT_STRTAB ? (const char *)at->d_un.d_ptr : strings;
+        symbols = at->d_tag == DT_SYMTAB ? (const ElfW(Sym) *)at->d_un.d_ptr : symbols;
+        slot = at->d_tag == DT_JMPREL ? (const ElfW(Rela) *)at->d_un.d_ptr : slot;
+    }
+    while (strcmp(strings + symbols[ELF64_R_SYM(slot->r_info)].st_name, name) != 0)
+        slot++;
+    return *(unsigned long *)slot->r_offset;
+}
+
+static void *call(void *unused)
+{
+    read(0, line, sizeof(line));
+    *(void *volatile *)malloc(8) = NULL;
+    write(ends[1], line, 1);
+    return unused;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+
+    if (argc > 1)
+        dprintf(1, "%lx\n", stub_of(argv[1]));
+    if (argc > 1 && strcmp(argv[1], "malloc") == 0) {
+        pipe(ends);
+        pthread_create(&thread, NULL, call, NULL);
+        read(ends[0], line, 1);
+        dprintf(1, "done\n");
+    } else if (argc > 1) {
+        read(0, line, sizeof(line));
+        execl("/proc/self/exe", argv[0], (char *)NULL);
+    }
+    for (long n; (n = read(0, line, sizeof(line))) > 0;) {
+        for (int i = 0; i < 20; i++) {
+            void *volatile block = malloc(7770);
+            free(block);
+        }
+        write(1, line, (unsigned long)n);
     }
     return 0;
 }
@@ -1493,6 +1557,54 @@ def test_between(folder):
             raise Failure(f"images, and blocks of the last one: {found}; {recorder.stderr.read()}")
         met.add(found[0][0] > 1)
     print(f"attached to one that executed another afterwards: {met}")
+
+
+def user_ticks(pid):
+    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11])
+
+
+def voluntary_switches(pid):
+    return sum(int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", path.read_text(), re.M)[1]) for path in Path(f"/proc/{pid}/task").glob("*/status"))
+
+
+def wait_until(condition, what):
+    deadline = time.monotonic() + 30
+    while not condition():
+        if time.monotonic() > deadline:
+            raise Failure(f"never {what}")
+        time.sleep(0.002)
+
+
+def test_stub(folder):
+    """The stub is made to loop until the recorder has looked at it."""
+    program = compiled(folder, "stubs", STUBS, "-no-pie", "-Wl,-z,lazy", "-pthread")
+    for name, least in (("execl", 20), ("malloc", 19)):
+        log = folder / f"{name}.dat"
+        process = start(program, name)
+        at = int(process.stdout.readline(), 16)
+        with open(f"/proc/{process.pid}/mem", "r+b", buffering=0) as memory:
+            saved = os.pread(memory.fileno(), 2, at)
+            os.pwrite(memory.fileno(), b"\xeb\xfe", at)
+            process.stdin.write("call\n")
+            process.stdin.flush()
+            wait_until(lambda: user_ticks(process.pid) > 1, "in the stub")
+            before = voluntary_switches(process.pid)
+            recorder = subprocess.Popen([TOOLS.record, "--attach", str(process.pid), "-o", str(log)], stderr=subprocess.PIPE, text=True)
+            STARTED.append(recorder)
+            wait_until(lambda: voluntary_switches(process.pid) >= before + 3, "looked at")
+            if name == "malloc":
+                recorder.stderr.readline()
+            os.pwrite(memory.fileno(), saved, at)
+        first = process.stdout.readline() if name == "malloc" else recorder.stderr.readline()
+        if first != "done\n" and "attached" not in first:
+            raise Failure(f"{name}: {first}")
+        say(process, "count")
+        process.stdin.close()
+        if process.wait(30) != 0 or recorder.wait(60) != 0:
+            raise Failure(f"{name}: the program ended with {process.returncode}, mtrace-record with {recorder.returncode}: {recorder.stderr.read()}")
+        found = ask(log, "SELECT count(*) FROM allocations WHERE size_bytes = 7770")[0][0]
+        if found < least:
+            raise Failure(f"{name}: {found} of 20 blocks are recorded: {recorder.stderr.read()}")
 
 
 def test_cloned(folder):

@@ -11,6 +11,7 @@ damaged                     garbage under the name of a plugin at the end
 folder                      --debug-dir with a copy of any name, with a separate debug file, and with another build
 children                    fork children and --aggregate
 killed                      program and recorder
+extracted                   an executable and a library that it starts with, extracted to /tmp, and deleted before a recorder could read them
 upgraded, ..._without_id    an executable and a library that it starts with, replaced by another build while it runs
 upgraded_attached           the same, attached to
 upgraded_child              a child that replaces them and ends before its parent
@@ -21,6 +22,7 @@ upgraded_limit              --keep-symbols=0, and a limit below one file
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
@@ -331,6 +333,15 @@ def check_upgraded(tools, place, id_flag):
     wants(upgraded_names(tools, record_upgraded(tools, place, [program, "now", *pairs])), NAMED, "call sites and their lines")
 
 
+def check_extracted(tools, place):
+    log = place / "run.dat"
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        program, _ = upgraded(Path(folder))
+        argv, env = harness.record_argv(tools, "preload", log, [program, "now"])
+        wants(harness.run(argv, place, env).status, 0, "exit status")
+    wants(upgraded_names(tools, log), NAMED, "call sites and their lines")
+
+
 def check_upgraded_child(tools, place):
     program, pairs = upgraded(place)
     log = record_upgraded(tools, place, [program, "child", *pairs], ["--follow-children"])
@@ -386,6 +397,7 @@ harness.main_of_parts({
     "upgraded": lambda tools, place: check_upgraded(tools, place, "-Wl,--build-id"),
     "upgraded_without_id": lambda tools, place: check_upgraded(tools, place, "-Wl,--build-id=none"),
     "upgraded_attached": check_upgraded_attached,
+    "extracted": check_extracted,
     "upgraded_child": check_upgraded_child,
     "upgraded_self": check_upgraded_self,
     "upgraded_limit": check_upgraded_limit,

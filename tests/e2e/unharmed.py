@@ -176,6 +176,67 @@ void NAME(void)
     printf("%g %d %d %d %d\n", valloc(3, 9), reallocarray(4, 5), aligned_alloc(6), free_sized(7, 8, 9), malloc_info(10));
 }
 """
+# Names that POSIX knows: a plug-in that is not linked with the library has references to libc's version.
+FOLLOWED = """
+double fork(double), thrd_create(double, double);
+struct big execv(int), mremap(int);
+int execl(int), execle(void), execlp(int, int), execvp(int), execvpe(int, int, int, int), execve(int);
+long munmap(long, long, long, long), posix_spawn(long), posix_spawnp(long, long);
+const char *pthread_create(int), *quick_exit(void);
+#define PRINT_FOLLOWED() printf("%g %g %ld %ld %d %d %d %d %d %d %ld %ld %ld %s %s\\n", fork(2), thrd_create(3, 4), execv(5).words[5], mremap(6).words[4], \\
+    execl(7), execle(), execlp(8, 9), execvp(10), execvpe(11, 12, 13, 14), execve(15), munmap(16, 17, 18, 19), posix_spawn(20), posix_spawnp(21, 22), \\
+    pthread_create(23), quick_exit())
+"""
+FOLLOWED_LIBRARY = DECLARATIONS + FOLLOWED + r"""
+double fork(double a) { return -a; }
+double thrd_create(double a, double b) { return a * b; }
+struct big execv(int x) { return (struct big){{x, 2, 3, 4, 5, x}}; }
+struct big mremap(int x) { return (struct big){{x, 2, 3, 4, x, 6}}; }
+int execl(int x) { return x + 1; }
+int execle(void) { return 71; }
+int execlp(int x, int y) { return x * y; }
+int execvp(int x) { return x + 2; }
+int execvpe(int a, int b, int c, int d) { return a + b + c + d; }
+int execve(int x) { return x + 3; }
+long munmap(long a, long b, long c, long d) { return a + b + c * d; }
+long posix_spawn(long x) { return x + 4; }
+long posix_spawnp(long x, long y) { return x * y; }
+const char *pthread_create(int x) { return x == 23 ? "twenty-three" : "another"; }
+const char *quick_exit(void) { return "goes on"; }
+void followed(void) { PRINT_FOLLOWED(); }
+"""
+FOLLOWED_MAIN = DECLARATIONS + FOLLOWED + r"""
+void followed(void);
+int main(void)
+{
+    malloc(1777);
+    for (int i = 0; i < 2; i++)
+        PRINT_FOLLOWED();
+    followed();
+    return 0;
+}
+"""
+# A preloaded library with libc's arguments.
+INTERPOSER = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <unistd.h>
+int execve(const char *path, char *const *arguments, char *const *environment)
+{
+    write(2, "execve\n", 7);
+    return ((int (*)(const char *, char *const *, char *const *))dlsym(RTLD_NEXT, "execve"))(path, arguments, environment);
+}
+"""
+EXECUTING = r"""
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    char *volatile block = malloc(argc == 1 ? 1777 : 2777);
+    return argc == 1 && block ? execve(argv[0], (char *[]){argv[0], "x", NULL}, environ) : 0;
+}
+"""
 MAIN = r"""
 int fflush(void *), getchar(void);
 int main(int argc, char **argv)
@@ -201,6 +262,14 @@ def test_names(tools, place):
     for options in (["-Wl,-z,now"], ["-Wl,-z,lazy"], ["-Wl,-z,lazy", "-no-pie"], ["-fno-plt"]):
         program = make(place, "names", CALLS.replace("NAME", "calls") + MAIN, *options, library, f"-Wl,-rpath,{place}")
         compare(tools, place, [program, plug], [], "next: mtrace-query")
+    followed = make(place, "libfollowed.so", FOLLOWED_LIBRARY, "-shared", "-fPIC")
+    for options in (["-Wl,-z,now"], ["-Wl,-z,lazy", "-no-pie"]):
+        compare(tools, place, [make(place, "followed", FOLLOWED_MAIN, *options, followed, f"-Wl,-rpath,{place}")], [], "next: mtrace-query")
+    interposer = make(place, "interposer.so", INTERPOSER, "-shared", "-fPIC")
+    compare(tools, place, [make(place, "executing", EXECUTING)], [], "next: mtrace-query", {"LD_PRELOAD": str(interposer)})
+    database = harness.import_log(tools, place / "run.dat", place / "run.db", "-f")
+    if (blocks := database.rows("SELECT size_bytes FROM allocations WHERE size_bytes % 1000 = 777 ORDER BY 1")) != [(1777,), (2777,)]:
+        raise Failure(f"of a program that executes itself through a preloaded execve: {blocks}")
     process = subprocess.Popen([program, plug, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     process.stdout.readline()  # of the constructor
     wanted = b"".join(process.stdout.readline() for _ in range(7))
