@@ -166,12 +166,10 @@ static bool write_in_child(struct incremental_import *incremental,
 }
 
 /* NULL: no memory. */
-static const struct database_blank *blank_for(struct incremental_import *incremental,
-                                              const struct import_options *options)
+static const struct database_blank *blank_for(struct incremental_import *incremental)
 {
-    bool has_views = options->left_out == LEFT_OUT_NOTHING;
-    struct database_blank *blank = has_views ? &incremental->whole : &incremental->small;
-    bool is_made = blank->bytes || database_blank_make(blank, has_views, NULL) == 0;
+    struct database_blank *blank = &incremental->blank;
+    bool is_made = blank->bytes || database_blank_make(blank, NULL) == 0;
 
     return is_made ? blank : NULL;
 }
@@ -183,7 +181,7 @@ static struct child_report make_database(struct incremental_import *incremental,
 {
     struct child_report report = {0};
 
-    incremental->import.blank = blank_for(incremental, options);
+    incremental->import.blank = blank_for(incremental);
     if (write_in_child(incremental, options, make, &report))
         return report;
     report = make(incremental, options);

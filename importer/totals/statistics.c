@@ -267,16 +267,6 @@ int statistics_keep_moments(struct statistics *statistics, struct error *err)
     return moment_blocks_new(statistics->room.n_processes, &statistics->blocks, err);
 }
 
-void statistics_leave_out(struct statistics *statistics, enum left_out left_out)
-{
-    statistics->left_out = left_out;
-    if (left_out < LEFT_OUT_HEAPS)
-        return;
-    if (!statistics->keeps_memory)
-        moment_blocks_free(statistics->blocks);
-    statistics->blocks = NULL;
-}
-
 const struct hash_map *statistics_leaked_allocations(const struct statistics *statistics)
 {
     return &statistics->totals->leaked_allocations;
@@ -462,8 +452,6 @@ static int finish_process(struct statistics *statistics, uint32_t id, struct err
 
     statistics->moments_ns[STATISTICS_AT_PEAK][id] = totals->peak_ns;
     statistics->moments_ns[STATISTICS_AT_END][id] = process->last_ns;
-    if (statistics->left_out >= LEFT_OUT_LEAKS)
-        return code ? code : mappings_finish(&process->mappings, err);
     if (code == 0) /* time passed since the last event */
         code =
             snapshots_advance(statistics->snapshots, statistics->totals, id, process->last_ns, err);

@@ -130,11 +130,6 @@ int queries_check(const struct queries *question, struct error *err)
     return parameters_check(&question->options, err);
 }
 
-enum left_out_needs queries_needs(const struct queries *question)
-{
-    return query_needs(&question->options);
-}
-
 /* ---- asking ---- */
 
 static ssize_t write_to_client(void *cookie, const char *data, size_t size)

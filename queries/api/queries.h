@@ -20,7 +20,6 @@
 #ifndef MTRACE_QUERIES_QUERIES_H
 #define MTRACE_QUERIES_QUERIES_H
 
-#include "lib/logfile/left_out.h"
 #include "queries/api/queries_parameters.h"
 #include "queries/core/command.h"
 
@@ -68,10 +67,6 @@ int queries_set(struct queries *question, const char *name, const char *value, s
 
 /* Checks command, arguments and parameters without the database. */
 int queries_check(const struct queries *question, struct error *err);
-
-/* The tables that the query needs, as far as they are known without the database. Call
- * queries_check before. */
-enum left_out_needs queries_needs(const struct queries *question);
 
 /* The parameter time_limit; 0: none. */
 int64_t queries_time_limit_ns(const struct queries *question);

@@ -54,8 +54,6 @@ static int append_who_pins(const struct finding_run *run, const struct heap *hea
     char text[3][UNITS_TEXT_BYTES];
     int rc;
 
-    if (run->query->database.is_without >= LEFT_OUT_MOMENTS)
-        return 0;
     (void)snprintf(sql, sizeof(sql),
                    "SELECT function, source, line, module, pinned_pages, would_free_bytes,"
                    " usable_bytes FROM pinning WHERE process_id = ?1 AND at = '%s' LIMIT 1",

@@ -127,8 +127,8 @@ static void finish(struct fixture *fixture)
 {
     assert_int_equal(statistics_finish(fixture->statistics, &fixture->err), 0);
     assert_int_equal(write_rows(fixture), 0);
-    int code = total_tables_write(database_sqlite(fixture->database), fixture->statistics,
-                                  LEFT_OUT_NOTHING, &fixture->err);
+    int code =
+        total_tables_write(database_sqlite(fixture->database), fixture->statistics, &fixture->err);
     if (code)
         fail_msg("%s", fixture->err.text);
 }
