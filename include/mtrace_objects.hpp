@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mtrace_objects.hpp: mtrace_objects.h for C++17: visitors of the standard containers, and of types made of them.
+ * mtrace_objects.hpp: visitors of mtrace_objects.h for C++17: the standard containers, and the
+ * program's own types.
  *
- * Model:   a type of the program's own has a member `void visit_members(mtrace::place place) const` that calls
- *          place.field(key, member) for each; containers, pointers and pairs of such types are known. What has no
- *          visitor is a leaf, as std::any and std::function are: nobody knows what they hold. Lists, maps, sets, hash
- *          tables, deques, shared_ptr and weak_ptr are read as libstdc++ lays them out, with any allocator of plain
- *          pointers; with another library (libc++) these are leaves, too: what they own is claimed by nobody, and
- *          nothing else instead. Of what has no size, void and types that are not complete, a block counts as one byte.
+ * A type of the program has a member `void visit_members(mtrace::place place) const` that calls
+ * place.field(key, member) for each member. Containers, smart pointers and pairs of such types are
+ * known. A type without a visitor is a leaf; std::any and std::function are leaves, too.
+ *
+ * Lists, maps, sets, hash tables, deques, shared_ptr and weak_ptr are read as libstdc++ lays them
+ * out, with any allocator of plain pointers. With another library (libc++) they are leaves: what
+ * they own stays unclaimed. A block of void or of an incomplete type counts as one byte.
+ *
  * Threads, signals and failure are those of mtrace_objects.h; nothing throws.
  */
 #ifndef MTRACE_OBJECTS_HPP
@@ -265,7 +268,7 @@ template <class T, class D> struct object_traits<std::unique_ptr<T, D>> {
     }
 };
 
-/* How many elements there are stands before the first one, if something is to be done at their end. */
+/* The number of elements stands before the first one, if their type has a destructor. */
 template <class T> struct array_block {
     static constexpr std::size_t before = alignof(T) > sizeof(std::size_t) ? alignof(T)
                                                                            : sizeof(std::size_t);
@@ -421,8 +424,8 @@ template <class K, class C, class A>
 struct object_traits<std::multiset<K, C, A>> : tree_traits<std::multiset<K, C, A>> {
 };
 
-/* What the object has where these words stand in it, as the last ones of their kind; n: before them. Functions and
- * allocators that have a state lie in front of all. */
+/* Finds these words in the object, the last such words, and what lies before them. Functions and
+ * allocators with a state come first in the object. */
 template <class Object, std::size_t n_words, std::size_t n_known>
 bool find_words(const Object &object, const std::uintptr_t (&known)[n_known], std::size_t before,
                 std::uintptr_t (&ret)[n_words]) noexcept
@@ -530,8 +533,9 @@ template <class T, class A> struct object_traits<std::deque<T, A>> {
     }
 };
 
-/* Two words: the object, and who counts. Who counts made the object in its own block, or has its address behind
- * the counts; else it is another object's, or has a deleter or an allocator with a state. */
+/* Two words: the object and the control block. The control block contains the object, or has its
+ * address behind the counts; else the object is part of another one (aliasing), or the control
+ * block has a deleter or an allocator with a state. */
 template <class T> class shared_words {
   public:
     template <class Pointer> explicit shared_words(const Pointer &pointer) noexcept
@@ -709,7 +713,7 @@ template <class T> uint64_t size_of_unique(const T &object) noexcept
 
 /* ---- pools ---- */
 
-/* Reports to a pool what another allocator gives out: for allocators over arenas of the program's own. */
+/* Reports to a pool what another allocator returns: for allocators over arenas of the program. */
 template <class Inner> class pool_allocator {
     using traits = std::allocator_traits<Inner>;
 

@@ -2,7 +2,7 @@
 /*
  * self_report: asks the recorder for a report about this process, and waits for the answer.
  *
- * The request goes over the recorder's control socket (struct log_request of log_format.h has the
+ * The request goes over the recorder's control socket (struct log_mailbox of log_format.h has the
  * protocol). The recorder queues requests; a marker in the log defines the time of the report. The
  * answer is a file, whose descriptor comes with the reply.
  *
@@ -10,8 +10,8 @@
  *   IQ-1 The recorder gets the words after all events stamped before the marker are committed, as
  *        far as in_flight.h guarantees. So the answer equals what the finished recording says of
  *        that time.
- *   IQ-2 The log is accessed only with signals blocked, and after each wait only if it still belongs
- *        to this process: the child of a handler that forked gets ECANCELED.
+ *   IQ-2 The log is accessed only with signals blocked, and after each wait only if it still
+ *        belongs to this process: the child of a handler that forked gets ECANCELED.
  *   IQ-3 A thread has one request at a time. A descriptor that it left by longjmp is closed by its
  *        next request, and stays open if the thread makes none.
  *   IQ-4 A recorder whose heartbeat stands still for 10 s is considered stopped.

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resident_parts: whose the resident private memory of a process is, for samples of smaps.
+ * resident_parts: the owners of the resident private memory of a process, for samples of smaps.
  *
- * The recorder reports runs of resident pages. The kernel merges neighbouring mappings, so a run may
- * have several owners. Each byte belongs to the first of these that contains its address:
+ * The recorder reports runs of resident pages. The kernel merges neighbouring mappings, so a run
+ * may have several owners. Each byte belongs to the first of these that contains its address:
  *   heap     a heap of glibc, or pages in which another allocator's blocks lie or lay
  *   own      a block with a mapping of its own, or a mapping that the program made through libc
  *   stack    of a thread, also after its end: glibc keeps stacks for later threads
- *   rest     no owner: the caller says which part (data of a module, mtrace's, or what bypassed libc)
+ *   rest     no owner: the caller names the part (data of a module, mtrace's, or memory that was
+ *            mapped without libc)
  *
  * Threads: one at a time.
  * Errors: memory.

@@ -78,12 +78,12 @@ enum log_clock {
 
 /* Why events were dropped; index into log_file.dropped. */
 enum log_drop {
-    LOG_DROP_NO_SPACE,  /* the pool is full and cannot grow (disk, RLIMIT_FSIZE, seccomp) */
-    LOG_DROP_LIMIT,     /* MTRACE_MAX_LIVE reached */
-    LOG_DROP_NESTED,    /* no usable thread state, and the fallback segment was full */
-    LOG_DROP_NO_MEMORY, /* the collector got no private memory */
-    LOG_DROP_NO_ACCESS, /* the process may no longer open its log: another user or root directory, or
-                           the file is gone */
+    LOG_DROP_NO_SPACE,    /* the pool is full and cannot grow (disk, RLIMIT_FSIZE, seccomp) */
+    LOG_DROP_LIMIT,       /* MTRACE_MAX_LIVE reached */
+    LOG_DROP_NESTED,      /* no usable thread state, and the fallback segment was full */
+    LOG_DROP_NO_MEMORY,   /* the collector got no private memory */
+    LOG_DROP_NO_ACCESS,   /* the process cannot open its log any more: another user or root
+                           directory, or the file is gone */
     LOG_DROP_ABANDONED,   /* a signal handler abandoned a recording by siglongjmp */
     LOG_DROP_REASONS = 8, /* slots in the header, the rest reserved */
 };
@@ -228,14 +228,12 @@ static inline void log_file_set_machine(struct log_file *file)
  *   3. program   writes an event LOG_REQUEST_MARKER with the next number of n_markers, then sends
  *                "TICKS NUMBER WORDS": time and number of the marker, words of mtrace-query
  *   4. recorder  "STATUS", 0 or an errno value, and the descriptor of a file with the answer
- * A connection that ends earlier has no answer. struct log_request is in the header page of a live
- * log after struct log_file.
+ * A connection that ends earlier has no answer.
  */
 #define LOG_CONTROL_NAME   "mtrace-record."
 #define LOG_REQUEST_MARKER "mtrace report "
 
 enum {
-    LOG_REQUEST_OFFSET = 2048,
     LOG_REQUEST_BYTES = 1536,      /* of the words, with a NUL */
     LOG_REQUEST_PREFIX_BYTES = 64, /* at most, of what precedes them */
 };
@@ -244,13 +242,6 @@ enum log_request_phase {
     LOG_REQUEST_NONE = 0,
     LOG_REQUEST_TURN = 1,   /* from before "go" until the words are received: the marker may come */
     LOG_REQUEST_POSTED = 2, /* until the answer is sent */
-};
-
-struct log_request {
-    _Atomic uint32_t heartbeat; /* increments while the recorder is alive; its PID may be reused */
-    _Atomic uint32_t phase;     /* enum log_request_phase, by the recorder */
-    _Atomic uint32_t n_markers; /* by the program */
-    uint32_t reserved;
 };
 
 /* What began or ended a window. */
@@ -270,38 +261,38 @@ enum log_command {
     LOG_COMMAND_DETACH = 3, /* ends the log: no recorder reads it any more */
 };
 
-/* Bits of log_control.wanted; the rest is a number that differs between successive commands. */
+/* Bits of log_mailbox.wanted; the rest is a number that differs between successive commands. */
 enum {
     LOG_WANTED_COMMAND_BITS = 4, /* all but LOG_COMMAND_MARK */
     LOG_WANTED_REASON_BITS = 4,
 };
 
 /*
- * Commands of the recorder, in the header page of a live log after struct log_request. The
- * recorder writes `wanted`, or name and n_marks, then increments n_given. The program executes the
- * new ones and sets n_handled to the n_given that it read. Until then `wanted` may be replaced, a
- * name may not. The program looks for commands before fork and exec, when a thread takes a segment,
- * when it allocates outside of windows, and at its next event after the recorder sets the wakeup
- * flag: a byte at wakeup_address in the program's memory, after the 8 bytes of the run_id.
+ * What the recorder wants of the program, and what the program did; in the header page of a live
+ * log. The recorder writes `wanted`, or name and n_marks, then increments n_given. The program
+ * executes the new ones and sets n_handled to the n_given that it read. Until then `wanted` may be
+ * replaced, a name may not. The program looks before fork and exec, when it allocates outside of
+ * windows, when a thread takes a segment, and in one of its events in every 2^20 ticks.
  */
 enum {
-    LOG_CONTROL_OFFSET = 3840,
-    LOG_CONTROL_NAME_BYTES = 64,
+    LOG_MAILBOX_OFFSET = 3840,
+    LOG_MAILBOX_NAME_BYTES = 64,
 };
 
-struct log_control {
+struct log_mailbox {
     _Atomic uint32_t n_given, n_handled;
-    _Atomic uint32_t wanted;         /* enum log_command, enum log_switch, number; 0: nothing yet */
-    _Atomic uint32_t n_marks;        /* names given */
-    _Atomic uint64_t wakeup_address; /* 0: there is none */
-    _Atomic uint32_t is_open;        /* by the program; 0: no window is; else each has a number */
-    char name[LOG_CONTROL_NAME_BYTES]; /* with its NUL */
-    uint32_t reserved;
+    _Atomic uint32_t wanted;    /* enum log_command, enum log_switch, number; 0: nothing yet */
+    _Atomic uint32_t n_marks;   /* names given */
+    _Atomic uint32_t is_open;   /* by the program; 0: no window is; else each has a number */
+    _Atomic uint32_t heartbeat; /* increments while the recorder is alive; its PID may be reused */
+    _Atomic uint32_t phase;     /* enum log_request_phase, by the recorder */
+    _Atomic uint32_t n_markers; /* by the program */
+    char name[LOG_MAILBOX_NAME_BYTES]; /* with its NUL */
 };
 
 /*
  * Information of the recorder for readers of a live log, in the header page after struct
- * log_control.
+ * log_mailbox.
  */
 enum {
     LOG_PACKING_OFFSET = 3936,
@@ -395,13 +386,10 @@ enum log_event_kind {
     LOG_POOL_ALLOC = LOG_EVENT_KIND(2, 7), /* of the program's own allocator: word 2: size 40 |
                                               LOG_DEF_POOL id 24 */
     LOG_POOL_FREE = LOG_EVENT_KIND(2, 8),  /* word 2: LOG_DEF_POOL id */
-    LOG_OBJECT_WALK =
-        LOG_EVENT_KIND(2, 9), /* what the program's objects own: word 2: LOG_DEF_MARKER
-                                               id of its name, 0 = it ends | number of the walk << 32
-                                               */
-    LOG_OBJECT_WARNING =
-        LOG_EVENT_KIND(2, 10), /* word 2: LOG_DEF_MARKER id | number of the walk << 32
-                                                   */
+    /* a walk over the program's objects: word 2: LOG_DEF_MARKER id of its name, 0: the walk ends |
+     * number of the walk << 32 */
+    LOG_OBJECT_WALK = LOG_EVENT_KIND(2, 9),
+    LOG_OBJECT_WARNING = LOG_EVENT_KIND(2, 10), /* word 2: as of LOG_OBJECT_WALK */
     /* recorder only: so many blocks of LOG_ELIDED had lifetimes of one class. Node field: class
      * (lib/totals/report_classes.h); address field: n; word 2: bytes of them */
     LOG_ELIDED_LIVES = LOG_EVENT_KIND(2, 11),
@@ -421,7 +409,7 @@ enum log_event_kind {
     LOG_OBJECT_CLAIM = LOG_EVENT_KIND(3, 5), /* address: of the block; word 2: declared size 40 |
                                                 number of the walk 24; word 3: its node */
     /* recorder only: so many blocks of LOG_ELIDED_MIXED had sizes of one class. Node field: class
-     * (lib/totals/report_classes.h); address field: n 24 | temporary ones 24; word 2: bytes of them;
+     * (lib/totals/report_classes.h); address field: n 24 | temporary ones 24; word 2: their bytes;
      * word 3: their slack */
     LOG_ELIDED_SIZES = LOG_EVENT_KIND(3, 6),
     /* five words */
@@ -432,10 +420,9 @@ enum log_event_kind {
     LOG_MREMAP = LOG_EVENT_KIND(
         4, 2), /* address: new; word 2: old; word 3: old length, 0: the old mapping stays
                (MREMAP_DONTUNMAP, or shared pages mapped twice); word 4: new length */
-    LOG_OBJECT_NODE = LOG_EVENT_KIND(
-        4, 3), /* address: node, from 1 on; word 2: LOG_DEF_MARKER id of its name 32 |
-                                 enum log_object_kind 8 | number of the walk 24; word 3: parent 32, 0:
-                                 none | objects 32; word 4: bytes of its own */
+    /* address: node, from 1 on; word 2: LOG_DEF_MARKER id of its name 32 | enum log_object_kind 8 |
+     * number of the walk 24; word 3: parent 32, 0: none | objects 32; word 4: its own bytes */
+    LOG_OBJECT_NODE = LOG_EVENT_KIND(4, 3),
     /* six words */
     LOG_REALLOC_WIDE = LOG_EVENT_KIND(5, 0), /* word 2: call flags 8 | ticks since the call began
                                                 56; word 3: old; word 4: size; word 5: usable */
@@ -444,9 +431,9 @@ enum log_event_kind {
     /* class 6: eight words, none yet; class 7: length in words in bits 0-15 of word 2 */
     /* recorder only: blocks of one size that the thread allocated and freed. Node: stack; address:
      * log_group_code of both groups 32 | temporary ones 16; word 2: words 16 | n 16 | free node 32;
-     * word 3: size 40 | slack 16; word 4: ns from the first allocation to this time 32 | from the last
-     * 32; word 5: sum of lifetimes in ns. Of one block: word 4: ns from its allocation 32 | lifetime
-     * 32, and no more */
+     * word 3: size 40 | slack 16; word 4: ns from the first allocation to this time 32 | from the
+     * last 32; word 5: sum of lifetimes in ns. Of one block: word 4: ns from its allocation 32 |
+     * lifetime 32, and no more */
     LOG_ELIDED = LOG_EVENT_KIND(7, 0),
     /* recorder only: the same of blocks of several sizes, each below LOG_ELIDED_MIXED_BYTES; as
      * LOG_ELIDED but for word 3: bytes in all 32 | slack in all 32; word 6: least size 32 | largest
@@ -497,8 +484,8 @@ enum {
     LOG_EVENT_MAX_WORDS = 512
 };
 
-/* Low 5 bits of the call flags: which function the program called. Also kinds.kind of the database.
- */
+/* Low 5 bits of the call flags: which function the program called. Also kinds.kind of the
+ * database. */
 enum log_call {
     LOG_CALL_MALLOC = 0,
     LOG_CALL_CALLOC = 1,
@@ -688,8 +675,8 @@ enum log_sample_kind {
     LOG_SAMPLE_HEAP = 2,   /* a = start, b = end of a heap, c = enum log_heap_kind */
     LOG_SAMPLE_MAPPING =
         3, /* a = start, b = end of mapped file or shared memory, c = its rss bytes */
-    /* resident part of mtrace itself in the MEMORY sample behind it: a = pages of files (its log, its
-     * library), b = private pages of its library */
+    /* the resident part of mtrace itself in the MEMORY sample behind it: a = pages of files (its
+     * log, its library), b = private pages of its library */
     LOG_SAMPLE_OWN = 4,
     /* The next three: private memory without a file; a, b, c as of a MAPPING. */
     LOG_SAMPLE_PRIVATE = 5,
@@ -725,13 +712,9 @@ LOG_AT(log_file, unseen_allocator, 280);
 LOG_AT(log_file, sample_bytes, 480);
 LOG_AT(log_file, inside_allocator, 512);
 _Static_assert(sizeof(struct log_file) == 536, "header");
-_Static_assert(sizeof(struct log_file) <= LOG_REQUEST_OFFSET, "header page");
-_Static_assert(sizeof(struct log_request) == 16, "question");
-_Static_assert(LOG_REQUEST_OFFSET + sizeof(struct log_request) <= LOG_CONTROL_OFFSET,
-               "header page");
-LOG_AT(log_control, wakeup_address, 16);
-_Static_assert(sizeof(struct log_control) == 96, "control");
-_Static_assert(LOG_CONTROL_OFFSET + sizeof(struct log_control) <= LOG_PACKING_OFFSET,
+_Static_assert(sizeof(struct log_file) <= LOG_MAILBOX_OFFSET, "header page");
+_Static_assert(sizeof(struct log_mailbox) == 96, "mailbox");
+_Static_assert(LOG_MAILBOX_OFFSET + sizeof(struct log_mailbox) <= LOG_PACKING_OFFSET,
                "header page");
 _Static_assert(LOG_PACKING_OFFSET + sizeof(struct log_packing) <= LOG_FILE_HEADER_BYTES,
                "header page");
@@ -754,14 +737,9 @@ _Static_assert(sizeof(struct log_sample) == 40, "sample");
 #undef LOG_AT
 
 /* In the header page of a pool, which is mapped whole. */
-static inline struct log_request *log_request_of(struct log_file *file)
+static inline struct log_mailbox *log_mailbox_of(struct log_file *file)
 {
-    return (struct log_request *)(void *)((unsigned char *)file + LOG_REQUEST_OFFSET);
-}
-
-static inline struct log_control *log_control_of(struct log_file *file)
-{
-    return (struct log_control *)(void *)((unsigned char *)file + LOG_CONTROL_OFFSET);
+    return (struct log_mailbox *)(void *)((unsigned char *)file + LOG_MAILBOX_OFFSET);
 }
 
 #endif

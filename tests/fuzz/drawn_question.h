@@ -2,9 +2,9 @@
 /*
  * drawn_question: a question chosen by bytes.
  *
- * Model: any command of mtrace-query, its argument, up to MAX parameters whose values are mostly of the kind
- *        that the parameter wants, and how the answer is shown. What a command does not take is left out
- *        again until it can be asked, so that nearly every drawn question opens the database.
+ * Model: any command of mtrace-query, its argument, up to MAX parameters whose values are mostly of
+ *        the kind that the parameter wants, and the output format. A parameter that the command
+ *        does not take is dropped, so that nearly every drawn question opens the database.
  */
 #ifndef MTRACE_FUZZ_DRAWN_QUESTION_H
 #define MTRACE_FUZZ_DRAWN_QUESTION_H
@@ -19,7 +19,8 @@ enum {
     DRAWN_QUESTION_TEXT_BYTES = 512
 };
 
-/* What chooses. It begins as a hash of the input, so that inputs which differ in one byte ask other questions. */
+/* The source of choices. It begins as a hash of the input, so that inputs that differ in one byte
+ * ask other questions. */
 struct drawn_dice {
     uint64_t state;
 };
@@ -27,8 +28,8 @@ struct drawn_dice {
 struct drawn_dice drawn_dice_of(const uint8_t *bytes, size_t size);
 
 struct drawn_question {
-    struct queries *
-        question; /* of the caller, to be asked and freed; NULL: the command needs what was not drawn */
+    /* of the caller, to be asked and freed; NULL: the command needs a value that was not drawn */
+    struct queries *question;
     const char *output_name; /* for queries_output */
     int width;
     char text[DRAWN_QUESTION_TEXT_BYTES]; /* as a person would write it */
@@ -43,8 +44,8 @@ struct drawn_place {
 
 struct drawn_question drawn_question_make(struct drawn_dice *dice, const struct drawn_place *place);
 
-/* One of the values that a parameter of this kind takes (struct queries_parameter's value), or an argument: "an
- * argument: STATEMENT". NULL: nothing is known of it. */
+/* A value for a parameter of this kind (struct queries_parameter's value), or for an argument: "an
+ * argument: STATEMENT". NULL: the kind is unknown. */
 const char *drawn_question_value(unsigned which, const char *wanted);
 
 #endif

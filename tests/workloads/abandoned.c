@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * abandoned WAY: what an alarm interrupts is mostly a call that fails at once, and so changes
- * nothing in the allocator whoever leaves it when.
+ * abandoned WAY: an alarm mostly interrupts a call that fails immediately, so that leaving it at
+ * any point changes nothing in the allocator.
  *
- *   own, deep, alternate, coroutine  the handler leaves by siglongjmp, again and again; from far further in, from an
- *                     alternate stack, or out of a coroutine. What comes behind must be as if nothing had been.
- *   handler, piece, switched  the handler calls the same and returns; on the same stack, on an alternate one that is a
- *                     piece of the thread's own, or by way of the context that it switches to. What was
- *                     interrupted must go on.
+ *   own, deep, alternate, coroutine  the handler leaves by siglongjmp, again and again: from deeper
+ *             frames, from an alternate stack, or out of a coroutine. Later calls must work.
+ *   handler, piece, switched  the handler makes the same call and returns: on the same stack, on an
+ *             alternate one inside the thread's own, or by a context switch. The interrupted call
+ *             must go on.
  */
 #include "tests/workloads/workload.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rss_split [MS]: fills memory of each kind with its own number of bytes, waits MS milliseconds while
- * the recorder samples, and prints what smaps counts:
+ * rss_split [MS]: fills memory of each kind with its own number of bytes, waits MS milliseconds
+ * while the recorder samples, and prints what smaps counts:
  *   heap       blocks of which all but the last are freed, so that nothing can go back
  *   blocks     malloc of 6 MiB, half of it written
  *   mappings   1,000 neighbours of 100 KiB, every second one written: one mapping to the kernel

@@ -2,10 +2,11 @@
 /*
  * stepper: a signal at each instruction of the collector.
  *
- * Model:   a child process traces this one. Between stepper_look and stepper_end it takes the calling thread through a call
- *          by single instructions, and keeps those of libmtrace.so as points: an instruction that runs often is one at its
- *          first, its second and its last time. Between stepper_begin and stepper_end, around the same call, it lets
- *          the thread run into a breakpoint at one of the points, and sends SIGUSR1 there.
+ * Model:   a child process traces this one. Between stepper_look and stepper_end it steps the
+ *          calling thread through a call and keeps the instructions of libmtrace.so as points: an
+ *          instruction that runs often is one at its first, second and last time. Between
+ *          stepper_begin and stepper_end, around the same call, the thread runs into a breakpoint
+ *          at one of the points, and gets SIGUSR1 there.
  * Threads: one at a time. Failure: stepper_start says so.
  */
 #ifndef MTRACE_TESTS_STEPPER_H

@@ -3,8 +3,8 @@
  * fake_collector: the collector's side of a pool, single-threaded, for tests of the recorder.
  *
  * Model:   events are frees whose addresses are 16, 32, 48 …, so a reader can tell exactly which of
- *          the n events a log holds, and their node is the newest. Definitions are nodes whose parent
- *          is their own id.
+ *          the n events a log holds, and their node is the newest. Definitions are nodes whose
+ *          parent is their own id.
  */
 #ifndef MTRACE_TESTS_UNIT_RECORDER_FAKE_COLLECTOR_H
 #define MTRACE_TESTS_UNIT_RECORDER_FAKE_COLLECTOR_H
