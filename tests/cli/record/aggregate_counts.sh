@@ -1,4 +1,4 @@
-# What mtrace-record, mtrace-import and summary say of a bounded log is what the same program makes of a plain one; the peak of one thread is not said to be unsure.
+# What mtrace-record, mtrace-import and summary say of a bounded log is what the same program makes of a plain one; the peak is a lower bound.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include <stdlib.h>
@@ -27,4 +27,4 @@ mtrace-query summary run.db | sed -n "s/^elided      $elided blocks/as many elid
 # expect stdout
 #|as many allocations and events
 #|as many events are said
-#|as many elided as was said, all of them freed soon: in all totals, without rows
+#|as many elided as was said, all of them freed soon: in all totals, without rows; the peak may have been higher by those live at one time (meta: elided.most_live_bytes)
