@@ -76,7 +76,6 @@ void incremental_import_close(struct incremental_import *incremental)
     incremental_import_forget(incremental);
     log_set_close(incremental->import.logs);
     database_blank_done(&incremental->blank);
-    chunk_cache_done(&incremental->cache);
     free(incremental);
 }
 

@@ -163,7 +163,6 @@ struct incremental_import {
     struct import import; /* statistics NULL: nothing was imported */
     struct stream_state stream;
     struct stable_ids stable_ids;
-    struct chunk_cache cache; /* of the last saved state */
     size_t samples_capacity;
     struct kept_clock *clocks; /* by process - 1 */
     size_t n_clocks, clocks_capacity;

@@ -20,7 +20,6 @@
 #ifndef MTRACE_IMPORTER_CHECKPOINT_IO_H
 #define MTRACE_IMPORTER_CHECKPOINT_IO_H
 
-#include "importer/log/chunk_cache.h"
 #include "importer/log/text_arena.h"
 #include "lib/abi/attr.h"
 #include "lib/base/error.h"
@@ -79,10 +78,9 @@ struct checkpoint_io_source {
 
 struct checkpoint_io;
 
-/* Copy the sink or source. The arena receives the strings. cache (may be NULL) keeps the chunks of
- * the last save and must live longer. Close with checkpoint_io_close. */
-int checkpoint_io_save(const struct checkpoint_io_sink *sink, struct chunk_cache *cache,
-                       struct checkpoint_io **ret, struct error *err);
+/* Copy the sink or source. The arena receives the strings. Close with checkpoint_io_close. */
+int checkpoint_io_save(const struct checkpoint_io_sink *sink, struct checkpoint_io **ret,
+                       struct error *err);
 int checkpoint_io_load(const struct checkpoint_io_source *source, struct text_arena *arena,
                        struct checkpoint_io **ret, struct error *err);
 

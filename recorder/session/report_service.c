@@ -113,8 +113,10 @@ static int wait_for(const struct answering *answering, const char *program, pid_
 {
     int status = -1;
 
-    if (pid < 0 || !child_time_limit_wait(pid, &status))
+    if (pid < 0)
         return EXIT_NOT_RUN;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
     explain_end(answering, program, status);
     return exit_status(status);
 }
@@ -521,11 +523,8 @@ static void look_for_end(struct report_service *service, const struct live_log *
 {
     int status = service->wait_status;
 
-    if (!service->has_ended && !child_process_has_ended(&service->work.child, &status)) {
-        child_process_watch(&service->work.child);
-        child_process_watch(&service->follower->child);
+    if (!service->has_ended && !child_process_has_ended(&service->work.child, &status))
         return;
-    }
     report_service_end(&service->work);
     finish(service, live, status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : EIO);
 }

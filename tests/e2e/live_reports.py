@@ -18,7 +18,6 @@ unwritten  no file can be where a report belongs, or the disk is full
 ended    who makes a report, or keeps up for it, is killed; the program ends in its midst
 kin      a process and its fork children, which ask in turns and at once: each is told of itself, by its own numbers, in plain and bounded logs
 slabs    what pools took of malloc is told while the program runs and later, of whatever log, as the program counted it
-halted   who works for an answer is stopped: the program is answered
 cut      the live log is cut to nothing behind a question: the recorder ends with the program
 request  mtrace-import --keep replies to each request, and ends when a signal comes
 deaf     SIGTERM is ignored, who keeps up is stopped, or standard descriptors are closed: the recorder ends with the program
@@ -619,7 +618,7 @@ def orphaned(tools, place):
         process.stdout.close()
 
 
-# ---- halted, or cut ----
+# ---- cut ----
 
 class ByLine:
     """A program that asks once for each line."""
@@ -649,37 +648,6 @@ class ByLine:
     def end(self):
         self.process.stdin.close()
         return self.process.wait(100)
-
-
-def stop_below(program, parent, child):
-    """Asks until a child of a child of the recorder, by their names, is stopped while an answer is made."""
-    for _ in range(200):
-        program.ask()
-        while not select.select([program.process.stdout], [], [], 0)[0]:
-            try:
-                found = [pid for maker, _ in children_of(program.process.pid, parent) for pid, _ in children_of(maker, child)]
-                if found and stop(found[0]):
-                    return
-            except OSError:
-                pass
-        expect("the answer", program.answer(), "answer 0\n")
-    raise Failure(f"no {child} was seen below {parent}")
-
-
-def halted(tools, place):
-    """What was stopped is ended, and said to be; or done by who waited for it. The next question is answered as any other."""
-    cases = {"query": ("mtrace-record", "mtrace-query", tools.record, {"answer EIO\n"}),
-             "import": ("mtrace-record", "mtrace-import", without_keeper(tools, place), {"answer EIO\n"}),
-             "writer": ("mtrace-import", "mtrace-import", tools.record, {"answer 0\n"})}
-    for case, (parent, child, record, answers) in cases.items():
-        with ByLine(tools, place, case, record=record) as program:
-            stop_below(program, parent, child)
-            answer = program.answer()
-            if answer not in answers:
-                raise Failure(f"{case}: {answer}")
-            program.ask()
-            expect(f"{case}: the next answer", program.answer(), "answer 0\n")
-            expect(f"{case}: exit status", program.end(), 0)
 
 
 def cut(tools, place):
@@ -854,7 +822,7 @@ def slabs(tools, place):
             check_pools(f"{case}{name}: later", run([tools.query, "by-pool", "--csv", database], place).stdout, own)
 
 
-PARTS = {"kin": kin, "slabs": slabs, "server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "scarce": scarce, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "unwritten": unwritten, "ended": ended, "orphaned": orphaned, "deaf": deaf, "halted": halted, "cut": cut, "request": request,
+PARTS = {"kin": kin, "slabs": slabs, "server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "scarce": scarce, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "unwritten": unwritten, "ended": ended, "orphaned": orphaned, "deaf": deaf, "cut": cut, "request": request,
          "full": full}
 
 
