@@ -105,7 +105,7 @@ static void visit_rest(struct incremental_import *incremental, struct checkpoint
     stable_ids_visit(&incremental->stable_ids, &most, io);
     statistics_visit(import->statistics, io);
     checkpoint_io_part(io, CHECKPOINT_KEPT, VERSION);
-    row_spool_visit(import->kept, room, io);
+    row_spool_visit(import->kept, io);
 }
 
 /* ---- saving ---- */

@@ -131,11 +131,6 @@ void checkpoint_io_check(struct checkpoint_io *io, bool makes_sense, const char 
                              what);
 }
 
-void checkpoint_io_check_bool(struct checkpoint_io *io, const bool *value)
-{
-    checkpoint_io_check(io, *(const unsigned char *)value <= 1, "neither yes nor no");
-}
-
 void checkpoint_io_no_memory(struct checkpoint_io *io)
 {
     checkpoint_io_refuse(io, ERROR_NOMEM, "out of memory for the state of the recording");
@@ -407,18 +402,9 @@ void checkpoint_io_keyed(struct checkpoint_io *io, struct hash_map *keyed, size_
                             element_bytes);
 }
 
-void checkpoint_io_pairs(struct checkpoint_io *io, struct hash_map *pairs, uint32_t n_processes,
-                         uint32_t most)
+void checkpoint_io_pairs(struct checkpoint_io *io, struct hash_map *pairs)
 {
-    const struct pair_totals_entry *entries;
-
-    checkpoint_io_keyed(io, pairs, PAIR_TOTALS_KEY_BYTES, sizeof *entries);
-    entries = pairs->elements;
-    for (size_t i = 0; i < pairs->n; i++)
-        checkpoint_io_check(io,
-                            entries[i].process <= n_processes && entries[i].from <= most
-                                && entries[i].to <= most,
-                            "a tally");
+    checkpoint_io_keyed(io, pairs, PAIR_TOTALS_KEY_BYTES, sizeof(struct pair_totals_entry));
 }
 
 /* ---- texts ---- */

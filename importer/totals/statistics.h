@@ -199,8 +199,7 @@ int chain_totals_add(struct hash_map *totals, const struct pairing_chain *chain,
 void chain_totals_sort(struct hash_map *totals);
 
 /* Saves the sums, or loads them into an empty map (checkpoint_io.h). */
-void chain_totals_visit(struct hash_map *totals, uint32_t n_processes, uint32_t n_backtraces,
-                        struct checkpoint_io *io);
+void chain_totals_visit(struct hash_map *totals, struct checkpoint_io *io);
 
 struct leaked_block {
     struct live_block block;

@@ -656,12 +656,6 @@ uint64_t totals_n_elided(const struct totals *totals)
 
 /* ---- checkpoint ---- */
 
-static void check_run(const struct pair_totals_run *run, uint32_t n_processes, uint32_t most,
-                      struct checkpoint_io *io)
-{
-    checkpoint_io_check(io, run->process <= n_processes && run->to <= most, "a run of a tally");
-}
-
 static void visit_variances(struct stack_totals *stack, struct checkpoint_io *io)
 {
     CHECKPOINT_IMAGE(io, stack->variances);
@@ -684,11 +678,6 @@ static void load_stack(struct totals *totals, struct process_totals *process,
     struct stack_totals *stack;
 
     CHECKPOINT_IMAGE(io, &copy);
-    check_run(&copy.freed_at, totals->n_processes, totals->n_backtraces, io);
-    checkpoint_io_check(io,
-                        copy.backtrace && copy.backtrace <= totals->n_backtraces
-                            && !totals_stack_find(process, copy.backtrace),
-                        "a stack");
     if (checkpoint_io_code(io))
         return;
     if (stack_new(totals, process, copy.backtrace, &stack, NULL) != 0) {
@@ -750,10 +739,8 @@ static void visit_threads(struct totals *totals, struct checkpoint_io *io)
     size_t n = totals->n_threads;
 
     checkpoint_io_count(io, &n, totals->n_threads);
-    for (size_t i = 1; i <= n; i++) {
+    for (size_t i = 1; i <= n; i++)
         CHECKPOINT_IMAGE(io, &totals->threads[i]);
-        check_run(&totals->threads[i].freed_by, totals->n_processes, totals->n_threads, io);
-    }
 }
 
 void totals_visit(struct totals *totals, struct checkpoint_io *io)
@@ -764,13 +751,8 @@ void totals_visit(struct totals *totals, struct checkpoint_io *io)
     checkpoint_io_count(io, &n, totals->n_processes);
     for (size_t i = 1; i <= n && checkpoint_io_code(io) == 0; i++)
         visit_process(totals, &totals->processes[i], io);
-    checkpoint_io_pairs(io, &totals->free_sites, totals->n_processes, totals->n_backtraces);
-    checkpoint_io_pairs(io, &totals->flows, totals->n_processes, totals->n_threads);
+    checkpoint_io_pairs(io, &totals->free_sites);
+    checkpoint_io_pairs(io, &totals->flows);
     checkpoint_io_u64(io, &totals->n_unreported_free_sites);
     checkpoint_io_u64(io, &totals->n_unreported_flows);
-}
-
-bool totals_has_stack(const struct totals *totals, uint32_t process, uint32_t backtrace)
-{
-    return totals_stack_find(&totals->processes[process], backtrace) != NULL;
 }
