@@ -29,7 +29,7 @@
 #define EVENT_MAX_BYTES          (UINT64_C(1) << 47)
 #define EVENT_MAX_ALIGNMENT_LOG2 47
 #define EVENT_MAX_SUM            (UINT64_C(1) << 62)
-#define EVENT_LEAST_PAGE_BYTES   4096
+#define EVENT_MIN_PAGE_BYTES     4096
 
 enum event_kind {
     EVENT_ALLOC,

@@ -52,7 +52,7 @@ struct live_block {
 _Static_assert(sizeof(struct live_block) == 48, "LT-2");
 
 /* One million ids per second for as long as alloc_ns can count. */
-#define LIVE_BLOCK_MOST_ID ((UINT64_C(1) << 46) - 1)
+#define LIVE_BLOCK_MAX_ID ((UINT64_C(1) << 46) - 1)
 
 #define LIVE_BLOCK_SLACK_UNKNOWN ((UINT64_C(1) << 36) - 1)
 
@@ -148,10 +148,10 @@ const struct live_block *live_table_guess(const struct live_table *table,
 
 /* live_table_find, and live_table_remove of the block found. The prefetch slot is for the
  * address. */
-struct live_block *live_table_find_prefetch_slot(const struct live_table *table,
-                                                 struct live_table_prefetch_slot *prefetch_slot);
-void live_table_remove_prefetch_slot(struct live_table *table,
-                                     const struct live_table_prefetch_slot *prefetch_slot);
+struct live_block *live_table_find_prefetched(const struct live_table *table,
+                                              struct live_table_prefetch_slot *prefetch_slot);
+void live_table_remove_prefetched(struct live_table *table,
+                                  const struct live_table_prefetch_slot *prefetch_slot);
 
 /* Adds a block for an address that is not in the table; all other fields are zero. */
 int live_table_add(struct live_table *table, uint64_t address, struct live_block **ret_block,
@@ -159,12 +159,12 @@ int live_table_add(struct live_table *table, uint64_t address, struct live_block
 
 /* The same with one lookup, but other fields are undefined. NULL: nothing was done, as the address
  * is in the table or the table must grow. */
-struct live_block *live_table_put_prefetch_slot(
-    struct live_table *table, const struct live_table_prefetch_slot *prefetch_slot);
+struct live_block *live_table_add_prefetched(struct live_table *table,
+                                             const struct live_table_prefetch_slot *prefetch_slot);
 
 /* Is the prefetch slot for this table and address? */
-static inline bool live_table_is_prefetch_slot(const struct live_table *table, uint64_t address,
-                                               const struct live_table_prefetch_slot *prefetch_slot)
+static inline bool live_table_prefetch_is_for(const struct live_table *table, uint64_t address,
+                                              const struct live_table_prefetch_slot *prefetch_slot)
 {
     return prefetch_slot->address == address && prefetch_slot->table == table;
 }

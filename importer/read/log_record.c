@@ -65,7 +65,7 @@ static bool is_event(const uint64_t *words)
 
 static bool is_page(uint64_t address)
 {
-    return address % EVENT_LEAST_PAGE_BYTES == 0 && address <= EVENT_WORDS_ADDRESS_MASK;
+    return address % EVENT_MIN_PAGE_BYTES == 0 && address <= EVENT_WORDS_ADDRESS_MASK;
 }
 
 /* RC-3, for kinds whose fields can have impossible values. */

@@ -118,6 +118,6 @@ void moment_blocks_visit(struct moment_blocks *blocks, struct checkpoint_io *io)
         checkpoint_io_u64(io, &peak->peak_ns);
         checkpoint_io_u64(io, &peak->last_id);
         list->items = checkpoint_io_array(io, list->items, &list->n, &list->capacity,
-                                          CHECKPOINT_MOST, sizeof *list->items);
+                                          CHECKPOINT_MAX, sizeof *list->items);
     }
 }

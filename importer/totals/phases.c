@@ -270,7 +270,7 @@ static void visit_open(struct phases *phases, struct checkpoint_io *io)
 void phases_visit(struct phases *phases, struct checkpoint_io *io)
 {
     visit_list(&phases->list, &phases->n, &phases->capacity,
-               phases->most ? phases->most : CHECKPOINT_MOST, io);
+               phases->most ? phases->most : CHECKPOINT_MAX, io);
     visit_list(&phases->passing, &phases->n_passing, &phases->passing_capacity, PHASES_OPEN, io);
     visit_open(phases, io);
     visit_names(phases, io);

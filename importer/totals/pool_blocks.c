@@ -649,7 +649,7 @@ static void fill_inner(struct pool_blocks *blocks, struct checkpoint_io *io)
 static void visit_moving(struct movings *movings, struct checkpoint_io *io)
 {
     movings->list = checkpoint_io_array(io, movings->list, &movings->n, &movings->capacity,
-                                        CHECKPOINT_MOST, sizeof *movings->list);
+                                        CHECKPOINT_MAX, sizeof *movings->list);
 }
 
 static void visit_taken(struct pool_blocks *blocks, uint32_t n_processes, struct checkpoint_io *io)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 enum {
-    MOST_SHIFT = 56 /* years */
+    MAX_SHIFT = 56 /* years */
 };
 
 /* Live sums of the process's stack `number`. */

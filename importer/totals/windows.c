@@ -124,6 +124,6 @@ void windows_leaked_earlier(struct windows *windows, uint64_t allocation_id, uin
 void windows_visit(struct windows *windows, struct checkpoint_io *io)
 {
     windows->list = checkpoint_io_array(io, windows->list, &windows->n, &windows->capacity,
-                                        CHECKPOINT_MOST, sizeof *windows->list);
+                                        CHECKPOINT_MAX, sizeof *windows->list);
     checkpoint_io_u64(io, &windows->n_left_out);
 }

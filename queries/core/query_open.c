@@ -94,7 +94,7 @@ int query_need_rows(const struct query *query, struct error *err)
     if (query->database.is_aggregate)
         return 0; /* with the existing rows (notes_after) */
     if (query->database.is_slim
-        && query->options->is_sealed) /* the client cannot import it again */
+        && query->options->is_untrusted) /* the client cannot import it again */
         return error_set(err, ERROR_LEFT_OUT_ROWS,
                          "'%s' has totals only, and this query needs rows of single blocks",
                          query->options->database_path);
@@ -111,7 +111,7 @@ static int check_rows(const struct query *query, struct error *err)
     const struct query_options *options = query->options;
 
     /* an untrusted client is answered from a full database instead of in part */
-    return is_about_rows(options) || (options->is_sealed && options->command->wants_rows)
+    return is_about_rows(options) || (options->is_untrusted && options->command->wants_rows)
                ? query_need_rows(query, err)
                : 0;
 }

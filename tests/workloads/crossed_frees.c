@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two threads free each other's blocks, and the address of the one is soon that of the other's:
- * seen from a thread alone, it frees what it allocated. Between, both have temporary blocks of
- * their own, of many sizes.
+ * Two threads free each other's blocks, and soon reuse each other's addresses: to a single thread
+ * it looks as if it freed its own blocks. Between, both have temporary blocks of their own, of many
+ * sizes.
  */
 #include "tests/workloads/workload.h"
 
@@ -15,8 +15,8 @@ enum {
     N_SIZES = 20, /* of temporary ones */
 };
 
-/* A block that is handed over. Who waits sleeps: on a busy machine two that yield to each other get
- * nowhere. */
+/* A block that is handed over. The waiting thread sleeps: on a busy machine two threads that yield
+ * to each other make no progress. */
 struct hand_over {
     sem_t is_there;
     void *block;
@@ -81,7 +81,7 @@ int main(void)
         skip("the allocator gave out other addresses");
     expect_own();
     expect("with_elided", own.allocated);
-    expect("with_culled_bytes", own.allocated_bytes);
+    expect("with_elided_bytes", own.allocated_bytes);
     expect("crossed", 2 * N_ROUNDS);
     return 0;
 }
