@@ -105,7 +105,7 @@ static void visit_rest(struct incremental_import *incremental, struct checkpoint
     stable_ids_visit(&incremental->stable_ids, &most, io);
     statistics_visit(import->statistics, io);
     checkpoint_io_part(io, CHECKPOINT_KEPT, VERSION);
-    row_spool_visit(import->kept, room, io);
+    row_spool_visit(import->kept, io);
 }
 
 /* ---- saving ---- */
@@ -121,7 +121,7 @@ int incremental_import_save(struct incremental_import *incremental,
         return error_set(err, ERROR_FORMAT, "nothing is kept of the recording that could be saved");
     code = incremental_import_take_pasts(incremental, err);
     if (code == 0)
-        code = checkpoint_io_save(sink, &incremental->cache, &io, err);
+        code = checkpoint_io_save(sink, &io, err);
     if (code == 0) {
         room = *statistics_room(incremental->import.statistics);
         visit_head(incremental, &room, io);
@@ -260,7 +260,7 @@ int incremental_import_make_room(struct incremental_import *incremental, struct 
     const struct checkpoint_io_sink sink = {.put = put_chunk, .context = &chunks};
     const struct checkpoint_io_source source = {.next = next_chunk, .context = &chunks};
     struct checkpoint_io *io = NULL;
-    int code = checkpoint_io_save(&sink, NULL, &io, err);
+    int code = checkpoint_io_save(&sink, &io, err);
 
     if (code == 0)
         code = visit_statistics(import->statistics, io);

@@ -45,7 +45,6 @@
 
 enum {
     MIN_MAPPED_BYTES = 1 << 17,
-    ORDER_WAIT_MS = 1000, /* for the requester's extent; nothing is imported while waiting (KP-3) */
 };
 
 struct follower {
@@ -220,8 +219,7 @@ static int take_in(struct follower *follower, struct error *err)
 /* ---- requests ---- */
 
 static struct import_options options_of(const struct follower *follower,
-                                        const struct cut_request *request,
-                                        const struct cut_order *order)
+                                        const struct cut_request *request)
 {
     struct import_options options = *follower->options;
 
@@ -232,26 +230,26 @@ static struct import_options options_of(const struct follower *follower,
     options.until_marker = *request->until_marker ? request->until_marker : NULL;
     options.marker_ticks = request->marker_ticks;
     options.run_id = request->run_id;
-    options.is_aggregate = follower->has_state && order->extent == CUT_ROWS;
-    options.slim = order->extent < CUT_ROWS || options.is_aggregate;
-    options.left_out =
-        order->extent < CUT_SLIM ? (enum left_out)(CUT_SLIM - order->extent) : LEFT_OUT_NOTHING;
-    options.no_symbols = !order->has_symbols;
+    options.is_aggregate = follower->has_state && request->has_rows;
+    options.slim = !request->has_rows || options.is_aggregate;
+    options.no_symbols = !request->has_symbols;
     return options;
 }
 
 /* The first request reads everything: the part up to shortly before its time is kept for later
  * ones. */
-static int open_cut(struct follower *follower, const struct cut_request *request, struct error *err)
+static int cut(struct follower *follower, const struct cut_request *request, struct error *err)
 {
-    const struct cut_order any = {.extent = CUT_SLIM};
-    struct import_options options = options_of(follower, request, &any);
+    const struct import_options options = options_of(follower, request);
+    struct import_result result;
     int code = 0;
 
     follower->is_of_instants |= !options.until_marker;
     if (incremental_import_n_beginnings(follower->incremental) == 0)
         code = advance(follower, request->asked_ns, err);
-    return code ? code : incremental_import_open_cut(follower->incremental, &options, err);
+    if (code == 0)
+        code = incremental_import_open_cut(follower->incremental, &options, err);
+    return code ? code : incremental_import_cut(follower->incremental, &options, &result, err);
 }
 
 /* The requester may ask again, in a bounded log for the same time. What is kept must end before it,
@@ -272,30 +270,11 @@ static void look_soon(struct follower *follower, uint64_t asked_ns)
         follower->due_ns = soon_ns;
 }
 
-static int cut(struct follower *follower, const struct cut_request *request,
-               const struct cut_order *order, struct error *err)
-{
-    const struct import_options options = options_of(follower, request, order);
-    struct import_result result;
-
-    return incremental_import_cut(follower->incremental, &options, &result, err);
-}
-
-/* CR-1. The log is opened while the requester determines its extent. The first import, which reads
- * everything, waits for the extent, since the requester may need nothing. */
 static void serve(struct follower *follower, const struct cut_request *request, int reply_fd)
 {
-    bool is_soon = incremental_import_n_beginnings(follower->incremental) > 0;
     struct error err = {.code = 0};
-    struct cut_reply reply = {.code = is_soon ? open_cut(follower, request, &err) : 0};
-    struct cut_order order;
+    struct cut_reply reply = {.code = cut(follower, request, &err)};
 
-    if (!cut_request_receive(reply_fd, ORDER_WAIT_MS, &order))
-        return;
-    if (!is_soon)
-        reply.code = open_cut(follower, request, &err);
-    if (reply.code == 0)
-        reply.code = cut(follower, request, &order, &err);
     reply.has_no_room = error_is_disk_full(&err);
     (void)snprintf(reply.text, sizeof reply.text, "%s", err.text);
     cut_request_reply(reply_fd, &reply);

@@ -23,9 +23,8 @@
  *        imports end FOLLOWER_MARGIN_NS before now; an older time costs an import from the start. A
  *        program that requests a report names the current time and its log shows the request: until
  *        it is answered nothing is imported, otherwise everything that is certain. A bounded log
- *        must not grow, so there the wait is at most 5 s, plus 1 s after each requester that begins
- *        and does not send its extent (CR-1). For a program's request the import may stop at the
- *        last clock knot before its time; only events after it are read twice.
+ *        must not grow, so there the wait is at most 5 s. For a program's request the import may
+ *        stop at the last clock knot before its time; only events after it are read twice.
  *
  * Threads: one, and those of the importer while it reads.
  * Errors: each requester gets the reason. Only the end of requests ends the follower, and in a

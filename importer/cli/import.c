@@ -14,7 +14,6 @@
 #include "lib/abi/attr.h"
 #include "lib/base/monotonic.h"
 #include "lib/base/utf8.h"
-#include "lib/logfile/left_out.h"
 #include "lib/sqlite/database_guard.h"
 
 #include <inttypes.h>
@@ -167,8 +166,6 @@ static int pass_1(struct import *import, struct error *err)
 
     if (code == 0 && import->kept)
         code = row_spool_emit(import->kept, &sink, &import->ids, err);
-    if (code == 0)
-        statistics_leave_out(import->statistics, import->options->left_out);
     if (code == 0 && import->options->is_aggregate)
         statistics_keep_leaked(import->statistics);
     if (code == 0)
@@ -184,13 +181,11 @@ static int pass_2(struct import *import, struct error *err)
 {
     progress_begin(import->progress, "writing", "allocations");
     sqlite3 *db = database_sqlite(import->database);
-    enum left_out left_out = import->options->left_out;
-    int code = left_out >= LEFT_OUT_HEAPS
-                   ? 0
-                   : row_writer_write_all(db, import->statistics, import->options->slim,
-                                          import->progress, err);
+    int code =
+        row_writer_write_all(db, import->statistics, import->options->slim, import->progress, err);
+
     if (code == 0)
-        code = total_tables_write(db, import->statistics, left_out, err);
+        code = total_tables_write(db, import->statistics, err);
     if (code == 0)
         code = pool_tables_write(db, import->statistics, import->options->slim, err);
     if (code == 0)
@@ -250,18 +245,13 @@ static int write_names(struct import *import, sqlite3 *db, struct error *err)
 /* Writes the tables that need call sites. */
 static int write_sites(struct import *import, sqlite3 *db, struct error *err)
 {
-    enum left_out left_out = import->options->left_out;
-    const struct site_source source = {.statistics = import->statistics,
-                                       .snapshots =
-                                           left_out >= LEFT_OUT_MOMENTS ? import->rows : NULL,
-                                       .left_out = left_out};
     struct site_of_stack sites = {0};
     int code = call_sites_write(db, log_set_definitions(import->logs), &sites, err);
 
-    if (code == 0 && left_out < LEFT_OUT_MOMENTS)
+    if (code == 0)
         code = function_totals_write(db, err);
-    if (code == 0 && left_out < LEFT_OUT_SITES)
-        code = site_tables_write(db, &sites, &source, err);
+    if (code == 0)
+        code = site_tables_write(db, &sites, import->statistics, err);
     free(sites.ids);
     return code;
 }
@@ -292,8 +282,6 @@ static int take_nameless(sqlite3 *db, struct import_result *result, struct error
 static int write_names_and_sites(struct import *import, sqlite3 *db, struct import_result *result,
                                  struct error *err)
 {
-    if (import->options->left_out >= LEFT_OUT_STACKS)
-        return 0;
     int code = write_names(import, db, err);
 
     if (code == 0 && !import->options->no_symbols)
@@ -369,12 +357,8 @@ static int write_left_out(sqlite3_stmt *insert, const struct import *import, str
 static int write_options_meta(sqlite3_stmt *insert, const struct import *import, struct error *err)
 {
     const struct import_options *options = import->options;
-    int code = 0;
+    int code = database_insert(insert, err, "tu", "slim", (uint64_t)options->slim);
 
-    if (options->left_out)
-        code = database_insert(insert, err, "tu", LEFT_OUT_META, (uint64_t)options->left_out);
-    if (code == 0)
-        code = database_insert(insert, err, "tu", "slim", (uint64_t)options->slim);
     if (code == 0 && options->is_aggregate)
         code = database_insert(insert, err, "tu", "aggregate", (uint64_t)1);
     if (code == 0 && options->is_early)
@@ -469,7 +453,7 @@ static int create_database(struct import *import, struct error *err)
     const struct import_options *options = import->options;
     /* the kept rows were spooled before, and a slim database has no rows */
     uint64_t n_events =
-        options->left_out && import->statistics ? 0 : log_set_estimated_events(import->logs);
+        options->slim && import->statistics ? 0 : log_set_estimated_events(import->logs);
     uint64_t row_bytes = options->slim ? 0 : n_events * DATABASE_BYTES_PER_EVENT;
     int code = database_create(options->target, options->force, n_events * DATABASE_BYTES_PER_EVENT,
                                import->blank, &import->database, err);
@@ -486,8 +470,6 @@ static int make_statistics(struct import *import, struct error *err)
 {
     int code = event_rows_new(database_sqlite(import->database), &import->rows, err);
 
-    if (code == 0 && import->options->left_out >= LEFT_OUT_MOMENTS)
-        event_rows_keep_snapshots(import->rows);
     if (code || import->statistics)
         return code;
     struct row_sink sink = event_rows_sink(import->rows, definitions_for_rows(import));
@@ -636,7 +618,6 @@ static bool has_given_names(sqlite3 *db)
 int import_resymbolize(const char *target, const struct symbols_options *symbols,
                        struct progress *progress, struct error *err)
 {
-    const struct site_source tables = {0};
     struct site_of_stack sites = {0};
     struct database *database;
     int code = database_open(target, &database, err);
@@ -651,7 +632,7 @@ int import_resymbolize(const char *target, const struct symbols_options *symbols
     if (code == 0)
         code = function_totals_write(database_sqlite(database), err);
     if (code == 0)
-        code = site_tables_write(database_sqlite(database), &sites, &tables, err);
+        code = site_tables_write(database_sqlite(database), &sites, NULL, err);
     if (code == 0)
         code = database_commit(database, err);
     free(sites.ids);

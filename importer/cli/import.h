@@ -26,7 +26,6 @@
 #include "importer/write/event_rows.h"
 #include "lib/base/error.h"
 #include "lib/base/progress.h"
-#include "lib/logfile/left_out.h"
 #include "lib/logfile/unreached.h"
 
 #include <stdbool.h>
@@ -47,12 +46,11 @@ struct import_options {
     uint64_t marker_ticks;
     /* for incremental_import_cut: the only process reported, which also has the marker; 0: all */
     uint64_t run_id;
-    bool slim;              /* no rows of allocations */
-    bool is_early;          /* of a growing log: a later round adds what is omitted */
-    bool is_aggregate;      /* with slim: the log is bounded and has no more */
-    enum left_out left_out; /* with slim: what else is omitted */
-    bool index;             /* with a sorted list of allocations by stack */
-    bool no_symbols;        /* without functions and lines */
+    bool slim;         /* no rows of allocations */
+    bool is_early;     /* of a growing log: a later round adds what is omitted */
+    bool is_aggregate; /* with slim: the log is bounded and has no more */
+    bool index;        /* with a sorted list of allocations by stack */
+    bool no_symbols;   /* without functions and lines */
     struct symbols_options symbols;
 };
 

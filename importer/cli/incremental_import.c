@@ -75,9 +75,7 @@ void incremental_import_close(struct incremental_import *incremental)
         return;
     incremental_import_forget(incremental);
     log_set_close(incremental->import.logs);
-    database_blank_done(&incremental->whole);
-    database_blank_done(&incremental->small);
-    chunk_cache_done(&incremental->cache);
+    database_blank_done(&incremental->blank);
     free(incremental);
 }
 

@@ -92,7 +92,7 @@ int incremental_import_write(struct incremental_import *incremental,
 int incremental_import_open_cut(struct incremental_import *incremental,
                                 const struct import_options *options, struct error *err);
 
-/* Directly after it, with the same options except for the extent: writes the database. */
+/* Directly after it, with the same options: writes the database. */
 int incremental_import_cut(struct incremental_import *incremental,
                            const struct import_options *options, struct import_result *ret_result,
                            struct error *err);
@@ -163,7 +163,6 @@ struct incremental_import {
     struct import import; /* statistics NULL: nothing was imported */
     struct stream_state stream;
     struct stable_ids stable_ids;
-    struct chunk_cache cache; /* of the last saved state */
     size_t samples_capacity;
     struct kept_clock *clocks; /* by process - 1 */
     size_t n_clocks, clocks_capacity;
@@ -173,14 +172,12 @@ struct incremental_import {
     const char *why;
     struct statistics_limits limits; /* all 0 unless is_sole */
     bool keeps_logs;                 /* the next advance does not open them again */
-    bool is_sole;       /* imported segments may be removed: no new start is possible */
-    uint64_t max_bytes; /* limit of an advance; 0: none */
-    bool is_behind;     /* the last advance reached it */
-    bool has_no_rows;   /* no rows can be written of the kept part */
-    bool is_unfit;      /* nothing of this recording can be kept */
-    /* Templates for databases written by children. Those that omit tables have no views, since only
-     * mtrace-query opens them. */
-    struct database_blank whole, small;
+    bool is_sole;                /* imported segments may be removed: no new start is possible */
+    uint64_t max_bytes;          /* limit of an advance; 0: none */
+    bool is_behind;              /* the last advance reached it */
+    bool has_no_rows;            /* no rows can be written of the kept part */
+    bool is_unfit;               /* nothing of this recording can be kept */
+    struct database_blank blank; /* template for databases written by children */
     uint64_t cut_ns; /* time of the last cut, as in log_set_cut; 0: it lies in the imported part */
     /* For the current cut, if everything before its time is known to be in the log; 0: it is not
      * known. */

@@ -8,7 +8,6 @@
 #include "importer/cli/incremental_import.h"
 #include "importer/read/log_set.h"
 #include "lib/logfile/left_out.h"
-#include "lib/process/child_process.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -90,19 +89,16 @@ static void put_report(int fd, const struct child_report *report)
     }
 }
 
-/* Forwards a signal to the child. is_awaited: a requester waits, and must not wait for a stopped
- * child. */
+/* Forwards a signal to the child. */
 static bool get_report(const struct incremental_import *incremental, pid_t pid, int fd,
-                       bool is_awaited, struct child_report *ret)
+                       struct child_report *ret)
 {
     const volatile sig_atomic_t *interrupted = incremental->import.progress->interrupted;
     bool is_reported = false;
     size_t n_done = 0;
 
     while (n_done < sizeof *ret) {
-        ssize_t n = !is_awaited || child_time_limit_await(pid, fd)
-                        ? read(fd, (char *)ret + n_done, sizeof *ret - n_done)
-                        : -1;
+        ssize_t n = read(fd, (char *)ret + n_done, sizeof *ret - n_done);
         if (n < 0 && errno == EINTR) {
             if (interrupted && *interrupted && !is_reported)
                 is_reported = kill(pid, *interrupted) == 0;
@@ -159,19 +155,18 @@ static bool write_in_child(struct incremental_import *incremental,
 
     if (!fork_writer(incremental, options, make, &fd, &pid))
         return false;
-    bool has_report = get_report(incremental, pid, fd, make == cut_here, report);
+    bool has_report = get_report(incremental, pid, fd, report);
     close(fd);
-    (void)child_time_limit_wait(pid, &status);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
     return has_report;
 }
 
 /* NULL: no memory. */
-static const struct database_blank *blank_for(struct incremental_import *incremental,
-                                              const struct import_options *options)
+static const struct database_blank *blank_for(struct incremental_import *incremental)
 {
-    bool has_views = options->left_out == LEFT_OUT_NOTHING;
-    struct database_blank *blank = has_views ? &incremental->whole : &incremental->small;
-    bool is_made = blank->bytes || database_blank_make(blank, has_views, NULL) == 0;
+    struct database_blank *blank = &incremental->blank;
+    bool is_made = blank->bytes || database_blank_make(blank, NULL) == 0;
 
     return is_made ? blank : NULL;
 }
@@ -183,7 +178,7 @@ static struct child_report make_database(struct incremental_import *incremental,
 {
     struct child_report report = {0};
 
-    incremental->import.blank = blank_for(incremental, options);
+    incremental->import.blank = blank_for(incremental);
     if (write_in_child(incremental, options, make, &report))
         return report;
     report = make(incremental, options);

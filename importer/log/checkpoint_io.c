@@ -13,8 +13,6 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-_Static_assert((int)CHECKPOINT_PARTS <= (int)CHUNK_CACHE_PARTS, "a memo has all parts");
-
 #define CHUNK_MAGIC 0x5453544du /* "MTST" */
 
 enum {
@@ -32,10 +30,8 @@ struct checkpoint_io {
     int code;
     struct error *err;
     struct checkpoint_io_sink sink;
-    struct chunk_cache *cache; /* NULL when saving */
     struct checkpoint_io_source source;
     enum checkpoint_io_part part;
-    size_t n_put; /* chunks of the part */
     unsigned version;
     uint8_t raw[RAW_BYTES];
     size_t n_raw, at; /* at: bytes consumed; loading only */
@@ -62,15 +58,14 @@ static int new (struct checkpoint_io **ret, struct error *err)
     return 0;
 }
 
-int checkpoint_io_save(const struct checkpoint_io_sink *sink, struct chunk_cache *cache,
-                       struct checkpoint_io **ret, struct error *err)
+int checkpoint_io_save(const struct checkpoint_io_sink *sink, struct checkpoint_io **ret,
+                       struct error *err)
 {
     int code = new (ret, err);
 
     if (code)
         return code;
     (*ret)->sink = *sink;
-    (*ret)->cache = cache;
     (*ret)->compressor = ZSTD_createCCtx();
     if (!(*ret)->compressor)
         checkpoint_io_no_memory(*ret);
@@ -136,11 +131,6 @@ void checkpoint_io_check(struct checkpoint_io *io, bool makes_sense, const char 
                              what);
 }
 
-void checkpoint_io_check_bool(struct checkpoint_io *io, const bool *value)
-{
-    checkpoint_io_check(io, *(const unsigned char *)value <= 1, "neither yes nor no");
-}
-
 void checkpoint_io_no_memory(struct checkpoint_io *io)
 {
     checkpoint_io_refuse(io, ERROR_NOMEM, "out of memory for the state of the recording");
@@ -179,18 +169,10 @@ static size_t pack(struct checkpoint_io *io)
 
 static void put_chunk(struct checkpoint_io *io)
 {
-    size_t n = 0;
-    const uint8_t *known =
-        io->cache ? chunk_cache_find(io->cache, io->part, io->n_put, io->raw, io->n_raw, &n) : NULL;
+    size_t n = pack(io);
 
-    if (!known) {
-        n = pack(io);
-        if (io->cache && n)
-            chunk_cache_put(io->cache, io->part, io->n_put, io->chunk, n);
-    }
     if (io->code == 0)
-        io->code = io->sink.put(io->sink.context, known ? known : io->chunk, n, io->err);
-    io->n_put++;
+        io->code = io->sink.put(io->sink.context, io->chunk, n, io->err);
     io->n_raw = 0;
 }
 
@@ -256,9 +238,6 @@ void checkpoint_io_part(struct checkpoint_io *io, enum checkpoint_io_part part, 
         checkpoint_io_check(io, io->at == io->n_raw, "a part is longer than what it holds");
     else if (io->code == 0 && io->n_raw)
         put_chunk(io);
-    if (io->cache && io->code == 0)
-        chunk_cache_cut(io->cache, io->part, io->n_put);
-    io->n_put = 0;
     io->part = part;
     io->version = version;
 }
@@ -423,18 +402,9 @@ void checkpoint_io_keyed(struct checkpoint_io *io, struct hash_map *keyed, size_
                             element_bytes);
 }
 
-void checkpoint_io_pairs(struct checkpoint_io *io, struct hash_map *pairs, uint32_t n_processes,
-                         uint32_t most)
+void checkpoint_io_pairs(struct checkpoint_io *io, struct hash_map *pairs)
 {
-    const struct pair_totals_entry *entries;
-
-    checkpoint_io_keyed(io, pairs, PAIR_TOTALS_KEY_BYTES, sizeof *entries);
-    entries = pairs->elements;
-    for (size_t i = 0; i < pairs->n; i++)
-        checkpoint_io_check(io,
-                            entries[i].process <= n_processes && entries[i].from <= most
-                                && entries[i].to <= most,
-                            "a tally");
+    checkpoint_io_keyed(io, pairs, PAIR_TOTALS_KEY_BYTES, sizeof(struct pair_totals_entry));
 }
 
 /* ---- texts ---- */

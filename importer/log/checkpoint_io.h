@@ -13,6 +13,9 @@
  *   SV-2 Loading allocates memory for bytes that it has read, not for what a count promises.
  *   SV-3 An unknown part or version, a missing part and a bad checksum are refused.
  *
+ * Notes: A checkpoint is private data of one user and machine. Values behind a right checksum are
+ * believed, but for numbers that the log defines (stable_ids.c).
+ *
  * Threads: one at a time.
  * Errors: ERROR_NOMEM, those of the sink or source, ERROR_FORMAT not a checkpoint, ERROR_VERSION of
  * another version of mtrace.
@@ -20,7 +23,6 @@
 #ifndef MTRACE_IMPORTER_CHECKPOINT_IO_H
 #define MTRACE_IMPORTER_CHECKPOINT_IO_H
 
-#include "importer/log/chunk_cache.h"
 #include "importer/log/text_arena.h"
 #include "lib/abi/attr.h"
 #include "lib/base/error.h"
@@ -79,10 +81,9 @@ struct checkpoint_io_source {
 
 struct checkpoint_io;
 
-/* Copy the sink or source. The arena receives the strings. cache (may be NULL) keeps the chunks of
- * the last save and must live longer. Close with checkpoint_io_close. */
-int checkpoint_io_save(const struct checkpoint_io_sink *sink, struct chunk_cache *cache,
-                       struct checkpoint_io **ret, struct error *err);
+/* Copy the sink or source. The arena receives the strings. Close with checkpoint_io_close. */
+int checkpoint_io_save(const struct checkpoint_io_sink *sink, struct checkpoint_io **ret,
+                       struct error *err);
 int checkpoint_io_load(const struct checkpoint_io_source *source, struct text_arena *arena,
                        struct checkpoint_io **ret, struct error *err);
 
@@ -101,8 +102,6 @@ void checkpoint_io_part(struct checkpoint_io *io, enum checkpoint_io_part part, 
 void checkpoint_io_refuse(struct checkpoint_io *io, enum error_code code, const char *format, ...)
     MTRACE_PRINTF(3, 4);
 void checkpoint_io_check(struct checkpoint_io *io, bool makes_sense, const char *what);
-/* Checks a bool that was copied with its structure. */
-void checkpoint_io_check_bool(struct checkpoint_io *io, const bool *value);
 void checkpoint_io_no_memory(struct checkpoint_io *io);
 
 /* Copies bytes as they are in memory. */
@@ -126,10 +125,8 @@ void *checkpoint_io_array(struct checkpoint_io *io, void *elements, size_t *n, s
 void checkpoint_io_keyed(struct checkpoint_io *io, struct hash_map *keyed, size_t key_bytes,
                          size_t element_bytes);
 
-/* Copies pairs (lib/totals/pair_totals.h); loads them into an empty map. Ids of pairs are at most
- * `most`. */
-void checkpoint_io_pairs(struct checkpoint_io *io, struct hash_map *pairs, uint32_t n_processes,
-                         uint32_t most);
+/* Copies pairs (lib/totals/pair_totals.h); loads them into an empty map. */
+void checkpoint_io_pairs(struct checkpoint_io *io, struct hash_map *pairs);
 
 /* *text may be NULL. n_bytes: NULL for a string that ends at its first NUL. */
 void checkpoint_io_text(struct checkpoint_io *io, const char **text, size_t *n_bytes);

@@ -49,16 +49,10 @@ enum event_kind {
     /* of size bytes from address, `value` are resident, -1: unknown; call 0: a scan begins, 1: a
      * run of the scan */
     EVENT_RESIDENT,
-    /* n_elided blocks of one size, size bytes in all, that the thread allocated and freed in the
-     * group; free_backtrace; result = temporary ones; slack_bytes; lifetime_ns: sum; pair: ns since
-     * the first allocation (low 32 bits) and since the last (high 32 bits) */
+    /* n_elided blocks of one size class and one lifetime class, size bytes in all, that the thread
+     * allocated and freed in the group; free_backtrace; result: 1 if they are temporary, else 0;
+     * slack_bytes; lifetime_ns: sum */
     EVENT_ELIDED,
-    /* the same for several sizes, min_bytes to largest_bytes; temporary_bytes */
-    EVENT_ELIDED_MIXED,
-    /* part of EVENT_ELIDED_MIXED: n_elided blocks, size bytes in all, of size class `call`; result,
-     * slack_bytes */
-    EVENT_ELIDED_SIZES,
-    EVENT_ELIDED_LIVES, /* n_elided elided blocks, size bytes, have lifetime class `value` */
     /* the thread allocated n_elided blocks of EVENT_ELIDED; at most size bytes of them were live
      * together */
     EVENT_ELIDED_ALLOCATIONS,
@@ -91,30 +85,18 @@ enum event_kind {
 struct event {
     uint64_t time_ns; /* since the start of the earliest recorded process */
 
-    union {
-        uint64_t address;
-
-        struct {
-            uint32_t min_bytes, largest_bytes; /* ELIDED_MIXED */
-        };
-    };
-
+    uint64_t address;
     uint64_t size; /* requested bytes; length of mappings */
 
     union {
         uint64_t old_address;
-        uint64_t lifetime_ns; /* ELIDED, ELIDED_MIXED */
+        uint64_t lifetime_ns; /* ELIDED */
     };
 
     union {
-        uint64_t usable; /* ALLOC, REALLOC_END: usable bytes, >= size; 0 = unknown */
-        int64_t value;   /* the others */
-
-        struct {
-            uint32_t slack_bytes; /* ELIDED, ELIDED_MIXED, ELIDED_SIZES */
-            uint32_t
-                largest_ns_ago; /* ELIDED_MIXED: since the allocation of one of largest_bytes */
-        };
+        uint64_t usable;      /* ALLOC, REALLOC_END: usable bytes, >= size; 0 = unknown */
+        int64_t value;        /* the others */
+        uint32_t slack_bytes; /* ELIDED */
     };
 
     union {
@@ -135,22 +117,18 @@ struct event {
     uint32_t backtrace;
 
     union {
-        uint32_t free_backtrace; /* ELIDED, ELIDED_MIXED */
+        uint32_t free_backtrace; /* ELIDED */
         int32_t prot;            /* MMAP */
     };
 
     union {
-        int32_t result; /* MALLOPT, END, ELIDED, ELIDED_MIXED, ELIDED_SIZES */
+        int32_t result; /* MALLOPT, END, ELIDED */
         int32_t flags;  /* MMAP */
     };
 
     uint32_t group; /* number in definitions; 0: the root */
 
-    union {
-        int32_t fd;               /* MMAP */
-        uint32_t temporary_bytes; /* ELIDED_MIXED */
-    };
-
+    int32_t fd;   /* MMAP */
     uint8_t kind; /* enum event_kind */
 
     uint8_t call; /* enum log_call without flags; MALLOPT: 0 mallopt, 1 malloc_trim */

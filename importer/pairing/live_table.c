@@ -479,14 +479,6 @@ static void save_blocks(struct live_table *table, struct checkpoint_io *io)
     }
 }
 
-bool live_table_is_within(const struct live_block *block, const struct live_table_max *most)
-{
-    return block->address && block->thread && block->thread <= most->n_threads && block->backtrace
-           && block->backtrace <= most->n_backtraces && block->chain <= most->n_chains
-           && block->alignment_log2 <= EVENT_MAX_ALIGNMENT_LOG2 && block->size <= EVENT_MAX_BYTES
-           && (!most->has_stack || most->has_stack(most->context, most->process, block->backtrace));
-}
-
 static int put_block(struct live_table *table, const struct live_block *copy, uint32_t group,
                      struct error *err)
 {
@@ -501,8 +493,7 @@ static int put_block(struct live_table *table, const struct live_block *copy, ui
     return live_table_set_group(table, block, group, err);
 }
 
-static void load_blocks(struct live_table *table, size_t n, const struct live_table_max *most,
-                        struct checkpoint_io *io)
+static void load_blocks(struct live_table *table, size_t n, struct checkpoint_io *io)
 {
     bool has_groups = false;
 
@@ -513,22 +504,18 @@ static void load_blocks(struct live_table *table, size_t n, const struct live_ta
         checkpoint_io_bytes(io, &block, sizeof block);
         if (has_groups)
             checkpoint_io_u32(io, &group);
-        checkpoint_io_check(io, group <= most->n_groups && live_table_is_within(&block, most),
-                            "a live block");
         if (checkpoint_io_code(io) == 0 && put_block(table, &block, group, NULL) != 0)
             checkpoint_io_no_memory(io);
-        checkpoint_io_check(io, table->n_blocks == i + 1, "two blocks at one address");
     }
 }
 
-void live_table_visit(struct live_table *table, const struct live_table_max *most,
-                      struct checkpoint_io *io)
+void live_table_visit(struct live_table *table, struct checkpoint_io *io)
 {
     size_t n = table->n_blocks;
 
     checkpoint_io_count(io, &n, MAX_BLOCKS);
     if (checkpoint_io_is_loading(io))
-        load_blocks(table, n, most, io);
+        load_blocks(table, n, io);
     else
         save_blocks(table, io);
 }

@@ -203,21 +203,7 @@ const struct live_block *live_table_piece(const struct live_table *table, size_t
 /* Asserts LT-1 and the counts; slow. */
 void live_table_check(struct live_table *table);
 
-/* Limits of what blocks may refer to. */
-struct live_table_max {
-    uint32_t n_threads, n_backtraces, n_chains, n_groups;
-    uint32_t n_processes; /* that have blocks */
-    /* Did the stack allocate a block in the process? NULL: not checked. */
-    bool (*has_stack)(const void *context, uint32_t process, uint32_t backtrace);
-    const void *context;
-    uint32_t process;
-};
-
-/* Is the block within the limits? */
-bool live_table_is_within(const struct live_block *block, const struct live_table_max *most);
-
 /* Saves the blocks without free places, or loads them into an empty table (checkpoint_io.h). */
-void live_table_visit(struct live_table *table, const struct live_table_max *most,
-                      struct checkpoint_io *io);
+void live_table_visit(struct live_table *table, struct checkpoint_io *io);
 
 #endif

@@ -230,9 +230,7 @@ const struct pairing_counts *pairing_counts_get(const struct pairing *pairing);
 /* Number of frees of blocks that the process's parent allocated. */
 uint64_t pairing_inherited_frees(const struct pairing *pairing, uint32_t process);
 
-/* Saves the pairing, or loads it into a new one of at least the same capacity (checkpoint_io.h).
- * Checks the limits of backtraces, groups, stacks and processes. */
-void pairing_visit(struct pairing *pairing, const struct live_table_max *limits,
-                   struct checkpoint_io *io);
+/* Saves the pairing, or loads it into a new one of at least the same capacity (checkpoint_io.h). */
+void pairing_visit(struct pairing *pairing, struct checkpoint_io *io);
 
 #endif

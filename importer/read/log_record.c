@@ -4,7 +4,6 @@
 #include "importer/model/definitions.h"
 #include "lib/abi/attr.h"
 #include "lib/abi/log_format.h"
-#include "lib/totals/report_classes.h"
 
 /* Length of the record at `words`, of which n_left words follow; 0 if it does not fit. */
 static size_t length_of(const uint64_t *words, size_t n_left)
@@ -21,55 +20,10 @@ static size_t length_of(const uint64_t *words, size_t n_left)
 
 static uint64_t n_elided(const uint64_t *words)
 {
-    return words[2] >> 16 & 0xffff;
+    return log_record_address(words) >> 32;
 }
 
-/* Sum for all elided blocks of the record. */
-static uint64_t elided_lifetime(const uint64_t *words)
-{
-    return n_elided(words) == 1 ? words[4] >> 32 : words[5];
-}
-
-static uint64_t elided_slack(const uint64_t *words)
-{
-    return words[3] >> LOG_SIZE_BITS & ((1u << LOG_SLACK_BITS) - 1);
-}
-
-static uint64_t n_elided_temporary(const uint64_t *words)
-{
-    return words[1] << 16 >> 48;
-}
-
-/* Number of blocks of a LOG_ELIDED_SIZES record. */
-static uint64_t n_of_class(const uint64_t *words)
-{
-    return log_record_address(words) & 0xffffff;
-}
-
-static uint64_t n_temporary_of_class(const uint64_t *words)
-{
-    return log_record_address(words) >> 24;
-}
-
-static bool is_possible_mixed(const uint64_t *words)
-{
-    uint64_t n = n_elided(words);
-    uint32_t bytes = (uint32_t)words[3];
-    uint32_t least = (uint32_t)words[6];
-    uint32_t largest = (uint32_t)(words[6] >> 32);
-
-    return n && n_elided_temporary(words) <= n && elided_lifetime(words) >> 32 < n
-           && least <= largest && largest <= bytes && n * least <= bytes && bytes <= n * largest
-           && (uint32_t)words[7] <= bytes;
-}
-
-static bool is_possible_class(const uint64_t *words)
-{
-    return log_record_node(words) < SIZE_CLASSES && n_temporary_of_class(words) <= n_of_class(words)
-           && words[2] <= EVENT_MAX_SUM && words[3] <= UINT32_MAX;
-}
-
-static bool is_event(const uint64_t *words, size_t n_words)
+static bool is_event(const uint64_t *words)
 {
     switch (log_record_kind(words)) {
     case LOG_ALLOC:
@@ -100,17 +54,10 @@ static bool is_event(const uint64_t *words, size_t n_words)
     case LOG_OBJECT_NODE:
     case LOG_OBJECT_CLAIM:
     case LOG_OBJECT_WARNING:
-        return true;
+    case LOG_ELIDED:
     case LOG_ELIDED_ALLOCATIONS:
-    case LOG_ELIDED_LIVES:
-    case LOG_ELIDED_SIZES:
     case LOG_NEXT_OWNER:
         return true;
-    case LOG_ELIDED:
-        return n_words >= LOG_ELIDED_WORDS
-               || (n_words == LOG_ELIDED_ONE_WORDS && n_elided(words) == 1);
-    case LOG_ELIDED_MIXED:
-        return n_words >= LOG_ELIDED_MIXED_WORDS;
     default:
         return false;
     }
@@ -148,14 +95,7 @@ static bool is_possible(const uint64_t *words)
         return is_page(log_record_address(words)) && is_page(words[2])
                && words[3] <= EVENT_MAX_BYTES && words[4] <= EVENT_MAX_BYTES;
     case LOG_ELIDED:
-        return n_elided(words) && n_elided_temporary(words) <= n_elided(words)
-               && elided_lifetime(words) >> 32 < n_elided(words);
-    case LOG_ELIDED_MIXED:
-        return is_possible_mixed(words);
-    case LOG_ELIDED_SIZES:
-        return is_possible_class(words);
-    case LOG_ELIDED_LIVES:
-        return log_record_node(words) < LIFETIME_CLASSES && words[2] <= EVENT_MAX_SUM;
+        return n_elided(words) && words[3] <= EVENT_MAX_SUM && words[4] <= INT64_MAX;
     case LOG_ELIDED_ALLOCATIONS:
         return log_record_address(words) <= EVENT_MAX_BYTES;
     case LOG_OBJECT_NODE:
@@ -191,7 +131,7 @@ enum log_record_found log_record_next(struct log_record_reader *reader, struct l
         if (n == 0)
             return LOG_RECORD_DAMAGED;
         reader->at = words + n;
-        if (is_event(words, n)) {
+        if (is_event(words)) {
             if (mtrace_unlikely(!is_possible(words))) {
                 reader->n_impossible++;
                 continue;
@@ -332,13 +272,7 @@ uint64_t log_record_claimed_bytes(const struct log_record *record)
     case LOG_REALLOC_WIDE:
         return larger(words[4], usable_of(words[5], words[4]));
     case LOG_ELIDED:
-        return n_elided(words) * ((words[3] & EVENT_WORDS_SIZE_MASK) + elided_slack(words) + 1);
-    case LOG_ELIDED_MIXED:
-        return n_elided(words) + (uint32_t)words[3] + (words[3] >> 32);
-    case LOG_ELIDED_SIZES:
-        return n_of_class(words) + words[2] + words[3];
-    case LOG_ELIDED_LIVES:
-        return larger(log_record_address(words), words[2]);
+        return n_elided(words) + words[3] + (words[2] >> 33);
     case LOG_ELIDED_ALLOCATIONS:
         return log_record_node(words);
     case LOG_POOL_ALLOC:
@@ -408,59 +342,19 @@ static void decode_elided(const uint64_t *words, const struct log_names *names, 
 {
     ret->kind = EVENT_ELIDED;
     ret->group = log_names_group(names, log_group_code((uint32_t)ret->address));
-    ret->result = (int32_t)(ret->address >> 32);
-    ret->address = 0;
     ret->n_elided = n_elided(words);
-    ret->size = ret->n_elided * (words[3] & EVENT_WORDS_SIZE_MASK);
-    ret->slack_bytes = (uint32_t)(ret->n_elided * elided_slack(words));
-    ret->lifetime_ns = elided_lifetime(words);
-    ret->pair = ret->n_elided == 1 ? (uint32_t)words[4] | words[4] << 32 : words[4];
-    ret->free_backtrace = backtrace_of(names, (uint32_t)(words[2] >> 32), n_lost);
-}
-
-static void decode_elided_mixed(const uint64_t *words, struct event *ret)
-{
-    ret->kind = EVENT_ELIDED_MIXED;
-    ret->size = (uint32_t)words[3];
-    ret->slack_bytes = (uint32_t)(words[3] >> 32);
-    ret->largest_ns_ago = (uint32_t)(words[7] >> 32);
-    ret->lifetime_ns = words[5];
-    ret->pair = words[4];
-    ret->min_bytes = (uint32_t)words[6];
-    ret->largest_bytes = (uint32_t)(words[6] >> 32);
-    ret->temporary_bytes = (uint32_t)words[7];
-}
-
-/* For LOG_ELIDED_SIZES, LOG_ELIDED_LIVES and LOG_ELIDED_ALLOCATIONS, which have numbers in the
- * stack field. */
-static void decode_elided_more(const uint64_t *words, struct event *ret)
-{
-    ret->backtrace = DEFINITIONS_NO_BACKTRACE;
-    if (log_record_kind(words) == LOG_ELIDED_SIZES) {
-        ret->kind = EVENT_ELIDED_SIZES;
-        ret->call = (uint8_t)log_record_node(words);
-        ret->n_elided = n_of_class(words);
-        ret->result = (int32_t)n_temporary_of_class(words);
-        ret->size = words[2];
-        ret->slack_bytes = (uint32_t)words[3];
-    } else if (log_record_kind(words) == LOG_ELIDED_LIVES) {
-        ret->kind = EVENT_ELIDED_LIVES;
-        ret->value = log_record_node(words);
-        ret->n_elided = ret->address;
-        ret->size = words[2];
-    } else {
-        ret->kind = EVENT_ELIDED_ALLOCATIONS;
-        ret->n_elided = log_record_node(words);
-        ret->size = ret->address;
-    }
     ret->address = 0;
+    ret->free_backtrace = backtrace_of(names, (uint32_t)words[2], n_lost);
+    ret->result = words[2] >> 32 & 1;
+    ret->slack_bytes = (uint32_t)(words[2] >> 33);
+    ret->size = words[3];
+    ret->lifetime_ns = words[4];
 }
 
 /* Does the stack field contain something else? */
 static bool has_no_stack(unsigned kind)
 {
-    return kind == LOG_TRACING || kind == LOG_MOVE || kind == LOG_ELIDED_LIVES
-           || kind == LOG_ELIDED_ALLOCATIONS || kind == LOG_ELIDED_SIZES;
+    return kind == LOG_TRACING || kind == LOG_MOVE || kind == LOG_ELIDED_ALLOCATIONS;
 }
 
 /* NULL: the phase ends. */
@@ -623,14 +517,12 @@ void log_record_decode(const struct log_record *record, enum log_record_half hal
     case LOG_ELIDED:
         decode_elided(words, names, n_lost, ret);
         break;
-    case LOG_ELIDED_MIXED:
-        decode_elided(words, names, n_lost, ret);
-        decode_elided_mixed(words, ret);
-        break;
-    case LOG_ELIDED_SIZES:
-    case LOG_ELIDED_LIVES:
     case LOG_ELIDED_ALLOCATIONS:
-        decode_elided_more(words, ret);
+        ret->kind = EVENT_ELIDED_ALLOCATIONS;
+        ret->backtrace = DEFINITIONS_NO_BACKTRACE;
+        ret->n_elided = log_record_node(words);
+        ret->size = ret->address;
+        ret->address = 0;
         break;
     case LOG_POOL_ALLOC:
     case LOG_POOL_FREE:

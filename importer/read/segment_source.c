@@ -413,7 +413,7 @@ void segment_source_event(struct segment_sources *all, struct segment_source *so
     }
     log_record_decode(record, source->half, &source->input->names, source->thread,
                       &all->n_lost_nodes, ret);
-    if (ret->kind != EVENT_MOVE && ret->kind != EVENT_ELIDED && ret->kind != EVENT_ELIDED_MIXED)
+    if (ret->kind != EVENT_MOVE && ret->kind != EVENT_ELIDED)
         ret->group = source->group;
     if (source->half != LOG_RECORD_WHOLE)
         ret->pair = pair_of(source);

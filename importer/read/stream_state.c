@@ -29,15 +29,8 @@ struct segment_position *stream_state_get(struct stream_state *state, uint64_t r
 
 void stream_state_visit(struct stream_state *state, struct checkpoint_io *io)
 {
-    struct segment_position *positions;
-
-    checkpoint_io_keyed(io, &state->positions, SEGMENT_POSITION_KEY_BYTES, sizeof *positions);
-    positions = state->positions.elements;
-    for (size_t i = 0; i < state->positions.n; i++) {
-        checkpoint_io_check_bool(io, &positions[i].is_half);
-        checkpoint_io_check_bool(io, &positions[i].has_reported);
-        checkpoint_io_check_bool(io, &positions[i].is_done);
-    }
+    checkpoint_io_keyed(io, &state->positions, SEGMENT_POSITION_KEY_BYTES,
+                        sizeof(struct segment_position));
     checkpoint_io_u64(io, &state->mark);
     checkpoint_io_u64(io, &state->last_time);
     checkpoint_io_u64(io, &state->claimed_bytes);

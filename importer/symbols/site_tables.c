@@ -6,16 +6,13 @@
 #include "importer/symbols/stack_rules.h"
 #include "importer/symbols/touched_ids.h"
 #include "importer/write/database.h"
-#include "importer/write/event_rows.h"
 #include "lib/base/saturating.h"
 #include "lib/sqlite/database_guard.h"
-#include "lib/sqlite/database_views.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 
 struct sites {
-    const struct event_rows *snapshots; /* NULL: read the table */
     const struct site_of_stack *of_stack;
     int64_t *stack_bytes;      /* live, in the last snapshot with the stack */
     int64_t *change_bytes;     /* by call site, in the current snapshot */
@@ -75,26 +72,11 @@ static void take_stack(struct sites *sites, uint32_t stack, int64_t live_bytes)
     sites->stack_bytes[stack] = live_bytes;
 }
 
-static void take_kept(struct sites *sites, int64_t snapshot)
-{
-    size_t n;
-    const struct snapshot_stack *stacks =
-        event_rows_snapshot(sites->snapshots, (uint64_t)snapshot, &n);
-
-    for (size_t i = 0; i < n; i++)
-        take_stack(sites, stacks[i].backtrace < sites->of_stack->n_stacks ? stacks[i].backtrace : 0,
-                   (int64_t)stacks[i].live_bytes);
-}
-
 static int take_snapshot(sqlite3 *db, struct sites *sites, int64_t snapshot, sqlite3_stmt *stacks,
                          struct error *err)
 {
     int step;
 
-    if (sites->snapshots) {
-        take_kept(sites, snapshot);
-        return 0;
-    }
     sqlite3_bind_int64(stacks, 1, snapshot);
     while ((step = sqlite3_step(stacks)) == SQLITE_ROW)
         take_stack(sites, (uint32_t)database_id(stacks, 0, sites->of_stack->n_stacks),
@@ -143,21 +125,6 @@ static int write_snapshots(sqlite3 *db, struct sites *sites, struct error *err)
     sqlite3_finalize(snapshots);
     sqlite3_finalize(stacks);
     sqlite3_finalize(insert);
-    return code;
-}
-
-/* Creates the views that are needed. */
-static int load_views(sqlite3 *db, struct error *err)
-{
-    struct database_views views;
-    int code = database_views_find(&views, err);
-
-    if (code == 0) {
-        (void)database_views_need(&views, "_suppressed_stacks _site_shapes _site_growth");
-        if (database_views_load(&views, db) != SQLITE_OK)
-            code = database_error(db, err);
-    }
-    database_views_done(&views);
     return code;
 }
 
@@ -210,22 +177,18 @@ static int write_leaks_and_growth(sqlite3 *db, const struct statistics *statisti
 }
 
 int site_tables_write(sqlite3 *db, const struct site_of_stack *sites,
-                      const struct site_source *source, struct error *err)
+                      const struct statistics *statistics, struct error *err)
 {
-    struct sites of_snapshots = {.snapshots = source->snapshots, .of_stack = sites};
+    struct sites of_snapshots = {.of_stack = sites};
     struct stack_rules rules = {.list = NULL};
     int code = database_execute(db, delete_all, err);
 
     if (code == 0)
-        code = write_totals(db, source->statistics, sites, err);
-    if (code || source->left_out >= LEFT_OUT_LEAKS)
-        return code;
-    if (source->left_out != LEFT_OUT_NOTHING) /* it was created without views (database_blank) */
-        code = load_views(db, err);
+        code = write_totals(db, statistics, sites, err);
     if (code == 0)
         code = sites_new(db, &of_snapshots, err);
     if (code == 0)
-        code = write_leaks_and_growth(db, source->statistics, &of_snapshots, &rules, err);
+        code = write_leaks_and_growth(db, statistics, &of_snapshots, &rules, err);
     stack_rules_done(&rules);
     sites_done(&of_snapshots);
     return code;

@@ -18,22 +18,14 @@
 
 #include "importer/symbols/call_sites.h"
 #include "lib/base/error.h"
-#include "lib/logfile/left_out.h"
 
 #include <sqlite3.h>
 
-struct event_rows;
 struct statistics;
 
-/* Data in memory. statistics, snapshots NULL: read from the tables. */
-struct site_source {
-    const struct statistics *statistics; /* after statistics_finish, with the ids of the database */
-    const struct event_rows *snapshots;  /* that kept the rows of snapshot_backtraces */
-    enum left_out left_out;              /* of the database */
-};
-
-/* Needs all other totals, and names and call sites of the code. */
+/* Needs all other totals, and names and call sites of the code. statistics: after
+ * statistics_finish, with the ids of the database; NULL: they are read from the tables. */
 int site_tables_write(sqlite3 *db, const struct site_of_stack *sites,
-                      const struct site_source *source, struct error *err);
+                      const struct statistics *statistics, struct error *err);
 
 #endif

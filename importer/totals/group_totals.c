@@ -245,25 +245,11 @@ void group_totals_finish(struct group_totals *totals)
     settle_all(&totals->tags);
 }
 
-static void visit_accounts(struct hash_map *accounts, uint32_t n_processes, size_t most,
-                           struct checkpoint_io *io)
+void group_totals_visit(struct group_totals *totals, struct checkpoint_io *io)
 {
-    const struct group_account *items;
-
-    checkpoint_io_keyed(io, accounts, KEY_BYTES, sizeof *items);
-    items = accounts->elements;
-    for (size_t i = 0; i < accounts->n; i++)
-        checkpoint_io_check(io, items[i].process <= n_processes && items[i].of <= most,
-                            "an account");
-}
-
-void group_totals_visit(struct group_totals *totals, uint32_t n_processes, struct checkpoint_io *io)
-{
-    const struct definitions *definitions = totals->definitions;
-
-    visit_accounts(&totals->groups, n_processes, definitions->n_groups, io);
-    visit_accounts(&totals->tags, n_processes, definitions->n_tags, io);
-    checkpoint_io_pairs(io, &totals->flows, n_processes, (uint32_t)definitions->n_groups);
+    checkpoint_io_keyed(io, &totals->groups, KEY_BYTES, sizeof(struct group_account));
+    checkpoint_io_keyed(io, &totals->tags, KEY_BYTES, sizeof(struct group_account));
+    checkpoint_io_pairs(io, &totals->flows);
 }
 
 /* ---- first groups that appear late ---- */

@@ -76,8 +76,7 @@ int group_totals_elided(struct group_totals *totals, uint32_t process, uint32_t 
 void group_totals_finish(struct group_totals *totals);
 
 /* Saves the totals, or loads them into new ones (checkpoint_io.h). */
-void group_totals_visit(struct group_totals *totals, uint32_t n_processes,
-                        struct checkpoint_io *io);
+void group_totals_visit(struct group_totals *totals, struct checkpoint_io *io);
 
 /* Initializes new totals when the first group appears late: what the process did so far is charged
  * to the root. */

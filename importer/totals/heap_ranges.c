@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HIGHEST_END     ((UINT64_C(1) << 48) + EVENT_MAX_BYTES) /* EV-6 */
 #define UNIT_BYTES      (UINT64_C(1) << REPORT_GRID_UNIT_SHIFT)
 #define MAIN_GAP_BYTES  (UINT64_C(64) << 20)
 #define OTHER_GAP_BYTES (UINT64_C(2) << 20)
@@ -564,23 +563,14 @@ uint64_t heap_ranges_end_at(const struct heap_ranges *ranges, uint32_t heap_id, 
 
 /* ---- checkpoint ---- */
 
-void heap_ranges_visit(struct heap_ranges *ranges, uint32_t n_processes, struct checkpoint_io *io)
+void heap_ranges_visit(struct heap_ranges *ranges, struct checkpoint_io *io)
 {
     const struct unit *units;
 
     checkpoint_io_keyed(io, &ranges->units, sizeof(struct unit_key), sizeof *units);
     units = ranges->units.elements;
-    for (size_t i = 0; i < ranges->units.n; i++) {
-        checkpoint_io_check(io,
-                            units[i].key.process && units[i].key.process <= n_processes
-                                && units[i].key.class <= UNIT_OTHER && units[i].highest_end
-                                && units[i].lowest < units[i].highest_end
-                                && units[i].highest_end <= HIGHEST_END
-                                && units[i].lowest / UNIT_BYTES == units[i].key.number,
-                            "addresses of a heap");
-        if (checkpoint_io_code(io) == 0)
-            ranges->is_foreign[units[i].key.process] |= units[i].key.class == UNIT_OTHER;
-    }
+    for (size_t i = 0; i < ranges->units.n && checkpoint_io_code(io) == 0; i++)
+        ranges->is_foreign[units[i].key.process] |= units[i].key.class == UNIT_OTHER;
     ranges->extents =
         checkpoint_io_array(io, ranges->extents, &ranges->n_extents, &ranges->extents_capacity,
                             CHECKPOINT_MAX, sizeof *ranges->extents);
@@ -590,12 +580,6 @@ void heap_ranges_visit(struct heap_ranges *ranges, uint32_t n_processes, struct 
             latest->place = i;
         else
             checkpoint_io_no_memory(io);
-        checkpoint_io_check(io,
-                            ranges->extents[i].process && ranges->extents[i].process <= n_processes
-                                && ranges->extents[i].heap == 0
-                                && ranges->extents[i].start < ranges->extents[i].end
-                                && ranges->extents[i].end <= UINT64_MAX - UNIT_BYTES,
-                            "an extent of a heap");
     }
     checkpoint_io_u64(io, &ranges->n_left_out);
 }

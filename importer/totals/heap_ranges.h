@@ -140,6 +140,6 @@ uint64_t heap_ranges_end_at(const struct heap_ranges *ranges, uint32_t heap_id, 
 
 /* Saves the ranges of the first n_processes, or loads them into new ones (checkpoint_io.h). Before
  * heap_ranges_finish. */
-void heap_ranges_visit(struct heap_ranges *ranges, uint32_t n_processes, struct checkpoint_io *io);
+void heap_ranges_visit(struct heap_ranges *ranges, struct checkpoint_io *io);
 
 #endif

@@ -190,38 +190,24 @@ static void mapping_list_remove(struct mapping_list *list, struct mapping_place 
         remove_chunk(list, place.chunk);
 }
 
-void mapping_visit(struct mapping *piece, const struct statistics_room *room,
-                   struct checkpoint_io *io)
+void mapping_visit(struct mapping *piece, struct checkpoint_io *io)
 {
     CHECKPOINT_IMAGE(io, piece);
     checkpoint_io_text(io, &piece->path, NULL);
-    checkpoint_io_check(
-        io,
-        piece->process && piece->process <= room->n_processes && piece->thread <= room->n_threads
-            && piece->backtrace <= room->n_backtraces && piece->unmap_thread <= room->n_threads
-            && piece->unmap_backtrace <= room->n_backtraces && piece->length
-            && piece->length <= UINT64_MAX - piece->address,
-        "a mapping");
 }
 
-static void load_pieces(struct mapping_list *list, size_t n, const struct statistics_room *room,
-                        struct checkpoint_io *io)
+static void load_pieces(struct mapping_list *list, size_t n, struct checkpoint_io *io)
 {
-    uint64_t end = 0;
-
     for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         struct mapping piece = {0};
-        mapping_visit(&piece, room, io);
-        checkpoint_io_check(io, piece.address >= end, "mappings that overlap");
-        end = mapping_end(&piece);
+        mapping_visit(&piece, io);
         if (checkpoint_io_code(io) == 0 && mapping_list_insert(list, &piece, NULL) != 0)
             checkpoint_io_no_memory(io);
     }
 }
 
 /* Saves the list, or loads it into an empty one. */
-static void mapping_list_visit(struct mapping_list *list, const struct statistics_room *room,
-                               struct checkpoint_io *io)
+static void mapping_list_visit(struct mapping_list *list, struct checkpoint_io *io)
 {
     struct mapping_place place = {0, 0};
     size_t n = 0;
@@ -230,13 +216,13 @@ static void mapping_list_visit(struct mapping_list *list, const struct statistic
         n += list->chunks[i]->n;
     checkpoint_io_count(io, &n, CHECKPOINT_MAX);
     if (checkpoint_io_is_loading(io)) {
-        load_pieces(list, n, room, io);
+        load_pieces(list, n, io);
         return;
     }
     const struct mapping *piece;
     while ((piece = mapping_list_at(list, place)) != NULL) {
         struct mapping copy = *piece;
-        mapping_visit(&copy, room, io);
+        mapping_visit(&copy, io);
         place = mapping_list_next(list, place);
     }
 }
@@ -518,10 +504,9 @@ int mappings_finish(struct mappings *mappings, struct error *err)
     return code;
 }
 
-void mappings_visit(struct mappings *mappings, const struct statistics_room *room,
-                    struct checkpoint_io *io)
+void mappings_visit(struct mappings *mappings, struct checkpoint_io *io)
 {
-    mapping_list_visit(&mappings->live, room, io);
+    mapping_list_visit(&mappings->live, io);
     checkpoint_io_u64(io, &mappings->looked_ns);
     checkpoint_io_u32(io, &mappings->looking_thread);
     checkpoint_io_u64(io, &mappings->n_unknown);

@@ -64,8 +64,7 @@ struct mapping_list {
 };
 
 /* Saves or loads a piece (checkpoint_io.h). */
-void mapping_visit(struct mapping *piece, const struct statistics_room *room,
-                   struct checkpoint_io *io);
+void mapping_visit(struct mapping *piece, struct checkpoint_io *io);
 
 enum {
     MAPPINGS_MAX_LOOK = 1024 /* pieces among which one RESIDENT event is divided */
@@ -107,7 +106,6 @@ const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ad
 int mappings_finish(struct mappings *mappings, struct error *err);
 
 /* Saves the mappings, or loads them into one without pieces (checkpoint_io.h). */
-void mappings_visit(struct mappings *mappings, const struct statistics_room *room,
-                    struct checkpoint_io *io);
+void mappings_visit(struct mappings *mappings, struct checkpoint_io *io);
 
 #endif

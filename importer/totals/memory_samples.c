@@ -201,7 +201,7 @@ int memory_samples_finish(struct memory_samples *samples, struct error *err)
 
 /* ---- checkpoint ---- */
 
-static void visit_process(struct process_samples *process, uint32_t id, struct checkpoint_io *io)
+static void visit_process(struct process_samples *process, struct checkpoint_io *io)
 {
     CHECKPOINT_IMAGE(io, &process->waiting);
     CHECKPOINT_IMAGE(io, &process->sampled);
@@ -214,8 +214,6 @@ static void visit_process(struct process_samples *process, uint32_t id, struct c
     checkpoint_io_bytes(io, process->gathered, sizeof process->gathered);
     checkpoint_io_bool(io, &process->is_looked);
     checkpoint_io_bool(io, &process->is_waiting);
-    checkpoint_io_check(io, !process->is_waiting || process->waiting.process == id,
-                        "a sample that waits");
 }
 
 void memory_samples_visit(struct memory_samples *samples, struct checkpoint_io *io)
@@ -224,5 +222,5 @@ void memory_samples_visit(struct memory_samples *samples, struct checkpoint_io *
 
     checkpoint_io_count(io, &n, samples->n_processes);
     for (size_t i = 1; i <= n && checkpoint_io_code(io) == 0; i++)
-        visit_process(&samples->processes[i], (uint32_t)i, io);
+        visit_process(&samples->processes[i], io);
 }

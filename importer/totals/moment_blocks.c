@@ -107,8 +107,7 @@ const struct moment_block *moment_blocks_ended_since(const struct moment_blocks 
     return blocks->peaks[process].ended.items;
 }
 
-void moment_blocks_visit(struct moment_blocks *blocks, const struct statistics_room *room,
-                         struct checkpoint_io *io)
+void moment_blocks_visit(struct moment_blocks *blocks, struct checkpoint_io *io)
 {
     size_t n = blocks->n_processes;
 
@@ -120,14 +119,5 @@ void moment_blocks_visit(struct moment_blocks *blocks, const struct statistics_r
         checkpoint_io_u64(io, &peak->last_id);
         list->items = checkpoint_io_array(io, list->items, &list->n, &list->capacity,
                                           CHECKPOINT_MAX, sizeof *list->items);
-        for (size_t i = 0; i < list->n; i++) {
-            checkpoint_io_check(io,
-                                list->items[i].process == id && id <= room->n_processes
-                                    && list->items[i].backtrace <= room->n_backtraces
-                                    && list->items[i].address >> 48 == 0
-                                    && list->items[i].size_bytes <= EVENT_MAX_BYTES
-                                    && list->items[i].slack_bytes <= LIVE_BLOCK_SLACK_UNKNOWN,
-                                "a block of the peak");
-        }
     }
 }

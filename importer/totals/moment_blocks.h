@@ -61,7 +61,6 @@ const struct moment_block *moment_blocks_ended_since(const struct moment_blocks 
 
 /* Saves the blocks, or loads them into new ones for at least as many processes
  * (checkpoint_io.h). */
-void moment_blocks_visit(struct moment_blocks *blocks, const struct statistics_room *room,
-                         struct checkpoint_io *io);
+void moment_blocks_visit(struct moment_blocks *blocks, struct checkpoint_io *io);
 
 #endif

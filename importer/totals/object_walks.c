@@ -391,12 +391,8 @@ static void visit_nodes(struct object_walk *walk, struct checkpoint_io *io)
     walk->nodes = checkpoint_io_array(io, walk->nodes, &n, &walk->nodes_capacity, CHECKPOINT_MAX,
                                       sizeof *walk->nodes);
     walk->n_nodes = n ? n - 1 : 0;
-    for (size_t i = 1; i <= walk->n_nodes; i++) {
+    for (size_t i = 1; i <= walk->n_nodes; i++)
         checkpoint_io_text(io, &walk->nodes[i].name, NULL);
-        checkpoint_io_check(io,
-                            walk->nodes[i].parent < i && walk->nodes[i].kind <= LOG_OBJECT_PADDING,
-                            "an object");
-    }
 }
 
 static void visit_claims(struct object_walk *walk, struct checkpoint_io *io)
@@ -405,17 +401,13 @@ static void visit_claims(struct object_walk *walk, struct checkpoint_io *io)
                                        CHECKPOINT_MAX, sizeof *walk->claims);
     for (size_t i = 0; i < walk->n_claims; i++) {
         const struct object_claim *claim = &walk->claims[i];
-        checkpoint_io_check_bool(io, &claim->is_repeated);
-        checkpoint_io_check(io, claim->node && claim->node <= walk->n_nodes && claim->kind <= 2,
-                            "a claim");
         if (checkpoint_io_code(io) == 0 && checkpoint_io_is_loading(io) && !claim->is_repeated
             && id_table_add(&walk->by_address, id_table_hash(claim->address, 0), (uint32_t)i + 1))
             checkpoint_io_no_memory(io);
     }
 }
 
-static void visit_walk(struct object_walk *walk, const struct statistics_room *room,
-                       struct checkpoint_io *io)
+static void visit_walk(struct object_walk *walk, struct checkpoint_io *io)
 {
     checkpoint_io_text(io, &walk->name, NULL);
     checkpoint_io_u64(io, &walk->start_ns);
@@ -434,13 +426,9 @@ static void visit_walk(struct object_walk *walk, const struct statistics_room *r
     checkpoint_io_u64(io, &n_unclaimed);
     walk->n_unclaimed = (size_t)n_unclaimed;
     checkpoint_io_bool(io, &walk->is_open);
-    checkpoint_io_check(
-        io, walk->process && walk->process <= room->n_processes && walk->thread <= room->n_threads,
-        "a walk");
 }
 
-void object_walks_visit(struct object_walks *walks, const struct statistics_room *room,
-                        struct checkpoint_io *io)
+void object_walks_visit(struct object_walks *walks, struct checkpoint_io *io)
 {
     size_t n = walks->n;
 
@@ -456,23 +444,16 @@ void object_walks_visit(struct object_walks *walks, const struct statistics_room
             walks->list = list;
             walks->n = i + 1;
         }
-        visit_walk(&walks->list[i], room, io);
+        visit_walk(&walks->list[i], io);
     }
     checkpoint_io_count(io, &walks->n_open, OBJECT_WALKS_OPEN);
     for (size_t i = 0; i < walks->n_open; i++) {
         uint64_t index = walks->open[i];
         checkpoint_io_u64(io, &index);
-        checkpoint_io_check(io, index < walks->n, "an open walk");
         walks->open[i] = checkpoint_io_code(io) ? 0 : (size_t)index;
     }
     checkpoint_io_keyed(io, &walks->unclaimed, 3 * sizeof(uint32_t),
                         sizeof(struct pair_totals_entry));
-    for (size_t i = 0; i < walks->unclaimed.n; i++) {
-        const struct pair_totals_entry *entry =
-            &((struct pair_totals_entry *)walks->unclaimed.elements)[i];
-        checkpoint_io_check(io, entry->process <= walks->n && entry->from <= room->n_backtraces,
-                            "a walk");
-    }
     checkpoint_io_u64(io, &walks->n_bad);
     checkpoint_io_u64(io, &walks->n_left_out);
 }

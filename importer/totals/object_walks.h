@@ -99,7 +99,6 @@ int object_walks_event(struct object_walks *walks, const struct event *event,
                        const struct process_totals *live, struct error *err);
 
 /* Saves the walks, or loads them into empty ones (checkpoint_io.h). */
-void object_walks_visit(struct object_walks *walks, const struct statistics_room *room,
-                        struct checkpoint_io *io);
+void object_walks_visit(struct object_walks *walks, struct checkpoint_io *io);
 
 #endif

@@ -232,16 +232,11 @@ void phases_leaked(struct phases *phases, uint64_t allocation_id, uint64_t block
 /* ---- checkpoint ---- */
 
 static void visit_list(struct phase **list, size_t *n, size_t *capacity, size_t most,
-                       uint32_t n_threads, struct checkpoint_io *io)
+                       struct checkpoint_io *io)
 {
     *list = checkpoint_io_array(io, *list, n, capacity, most, sizeof **list);
-    for (size_t i = 0; i < *n; i++) {
-        struct phase *phase = &(*list)[i];
-        checkpoint_io_text(io, &phase->name, NULL);
-        checkpoint_io_check_bool(io, &phase->is_open);
-        checkpoint_io_check(io, phase->name && phase->parent <= i && phase->thread <= n_threads,
-                            "a phase");
-    }
+    for (size_t i = 0; i < *n; i++)
+        checkpoint_io_text(io, &(*list)[i].name, NULL);
 }
 
 static bool take_name(struct phases *phases, const char *text, size_t number)
@@ -259,7 +254,6 @@ static void visit_names(struct phases *phases, struct checkpoint_io *io)
     for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         const char *text = checkpoint_io_is_loading(io) ? NULL : phases_name(phases, i);
         checkpoint_io_text(io, &text, NULL);
-        checkpoint_io_check(io, (text != NULL) == (i < PHASES_NAMES), "a name of phases");
         if (checkpoint_io_code(io) == 0 && checkpoint_io_is_loading(io))
             checkpoint_io_check(io, take_name(phases, text, i), "a name of phases");
         if (checkpoint_io_code(io) == 0)
@@ -271,18 +265,13 @@ static void visit_open(struct phases *phases, struct checkpoint_io *io)
 {
     phases->open = checkpoint_io_array(io, phases->open, &phases->n_open, &phases->open_capacity,
                                        PHASES_OPEN - phases->n_passing, sizeof *phases->open);
-    for (size_t i = 0; i < phases->n_open; i++)
-        checkpoint_io_check(
-            io, phases->open[i] < phases->n && (i == 0 || phases->open[i - 1] < phases->open[i]),
-            "an open phase");
 }
 
-void phases_visit(struct phases *phases, uint32_t n_threads, struct checkpoint_io *io)
+void phases_visit(struct phases *phases, struct checkpoint_io *io)
 {
     visit_list(&phases->list, &phases->n, &phases->capacity,
-               phases->most ? phases->most : CHECKPOINT_MAX, n_threads, io);
-    visit_list(&phases->passing, &phases->n_passing, &phases->passing_capacity, PHASES_OPEN,
-               n_threads, io);
+               phases->most ? phases->most : CHECKPOINT_MAX, io);
+    visit_list(&phases->passing, &phases->n_passing, &phases->passing_capacity, PHASES_OPEN, io);
     visit_open(phases, io);
     visit_names(phases, io);
     checkpoint_io_u64(io, &phases->n_left_out);

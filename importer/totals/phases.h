@@ -106,6 +106,6 @@ int phases_finish(struct phases *phases, const struct phase_numbers *numbers,
                   uint64_t last_allocation, struct error *err);
 
 /* Saves the phases, or loads them into zero-initialized ones (checkpoint_io.h). */
-void phases_visit(struct phases *phases, uint32_t n_threads, struct checkpoint_io *io);
+void phases_visit(struct phases *phases, struct checkpoint_io *io);
 
 #endif

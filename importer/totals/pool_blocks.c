@@ -646,23 +646,10 @@ static void fill_inner(struct pool_blocks *blocks, struct checkpoint_io *io)
     }
 }
 
-static void check_place(const struct pool_blocks *blocks, const struct address_item *item,
-                        uint32_t process, struct checkpoint_io *io)
-{
-    checkpoint_io_check(io,
-                        process && process <= blocks->room.n_processes
-                            && item->of <= blocks->n_pools && item->address >> LOG_ADDRESS_BITS == 0
-                            && item->size_bytes <= EVENT_MAX_BYTES,
-                        "a block that pools lie in");
-}
-
-static void visit_moving(struct pool_blocks *blocks, struct movings *movings,
-                         struct checkpoint_io *io)
+static void visit_moving(struct movings *movings, struct checkpoint_io *io)
 {
     movings->list = checkpoint_io_array(io, movings->list, &movings->n, &movings->capacity,
                                         CHECKPOINT_MAX, sizeof *movings->list);
-    for (size_t i = 0; i < movings->n; i++)
-        check_place(blocks, &movings->list[i].item, movings->list[i].process, io);
 }
 
 static void visit_taken(struct pool_blocks *blocks, uint32_t n_processes, struct checkpoint_io *io)
@@ -676,7 +663,7 @@ static void visit_taken(struct pool_blocks *blocks, uint32_t n_processes, struct
             if (put_moving(&all, process, item, NULL) != 0)
                 checkpoint_io_no_memory(io);
     }
-    visit_moving(blocks, &all, io);
+    visit_moving(&all, io);
     for (size_t i = 0; checkpoint_io_is_loading(io) && i < all.n && checkpoint_io_code(io) == 0;
          i++)
         if (address_set_put(&blocks->taken[all.list[i].process], &all.list[i].item, NULL) != 0)
@@ -684,12 +671,8 @@ static void visit_taken(struct pool_blocks *blocks, uint32_t n_processes, struct
     free(all.list);
 }
 
-void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, uint32_t n_groups,
-                       struct checkpoint_io *io)
+void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, struct checkpoint_io *io)
 {
-    const struct live_table_max most = {.n_backtraces = blocks->room.n_backtraces,
-                                        .n_processes = blocks->room.n_pools,
-                                        .n_groups = n_groups};
     size_t n_pools = blocks->n_pools;
 
     checkpoint_io_count(io, &n_pools, blocks->room.n_pools);
@@ -697,16 +680,14 @@ void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, uint32_
     for (size_t pool = 1; pool <= n_pools; pool++) {
         checkpoint_io_u32(io, &blocks->processes[pool]);
         CHECKPOINT_IMAGE(io, &blocks->accounts[pool]);
-        checkpoint_io_check(io, blocks->processes[pool] && blocks->processes[pool] <= n_processes,
-                            "whose a pool is");
     }
-    visit_moving(blocks, &blocks->moving, io);
-    visit_moving(blocks, &blocks->moving_taken, io);
+    visit_moving(&blocks->moving, io);
+    visit_moving(&blocks->moving_taken, io);
     visit_taken(blocks, n_processes, io);
     checkpoint_io_u64(io, &blocks->n_pairs);
     uint64_t n_unknown = blocks->n_unknown_pools + blocks->n_settled_unknown;
     checkpoint_io_u64(io, &n_unknown);
-    pairing_visit(blocks->pairing, &most, io);
+    pairing_visit(blocks->pairing, io);
     if (!checkpoint_io_is_loading(io))
         return;
     blocks->n_settled_unknown = n_unknown;

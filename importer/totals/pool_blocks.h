@@ -96,8 +96,7 @@ void pool_blocks_leave_rows_out(struct pool_blocks *blocks);
 
 /* Saves the blocks, or loads them into new ones of at least the same capacity, without rows
  * (checkpoint_io.h). */
-void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, uint32_t n_groups,
-                       struct checkpoint_io *io);
+void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, struct checkpoint_io *io);
 
 /* Adds a live malloc block: after pool_blocks_visit, or when the first pool appears late. Returns
  * ERROR_NOMEM or 0. */

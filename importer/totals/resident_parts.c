@@ -64,11 +64,6 @@ void address_ranges_visit(struct address_ranges *ranges, struct checkpoint_io *i
 {
     ranges->all = checkpoint_io_array(io, ranges->all, &ranges->n, &ranges->capacity,
                                       CHECKPOINT_MAX, sizeof *ranges->all);
-    for (size_t i = 0; i < ranges->n; i++)
-        checkpoint_io_check(io,
-                            ranges->all[i].start < ranges->all[i].end
-                                && (i == 0 || ranges->all[i - 1].end <= ranges->all[i].start),
-                            "addresses of a block");
 }
 
 /* ---- stacks ---- */

@@ -361,16 +361,13 @@ int row_spool_emit(struct row_spool *kept, const struct row_sink *sink,
 
 /* ---- checkpoint: waiting samples follow all others ---- */
 
-static void visit_item(struct kept *item, const struct statistics_room *room,
-                       struct checkpoint_io *io)
+static void visit_item(struct kept *item, struct checkpoint_io *io)
 {
     uint32_t kind = item->kind;
     struct event *event = &item->event;
-    struct mapping *piece = &item->mapping;
 
     checkpoint_io_u32(io, &kind);
-    checkpoint_io_check(io, kind <= KEPT_MEMORY, "a kept row");
-    item->kind = kind <= KEPT_MEMORY ? (enum kept_kind)kind : KEPT_MOVE;
+    item->kind = (enum kept_kind)kind;
     switch (item->kind) {
     case KEPT_EVENT:
         CHECKPOINT_IMAGE(io, event);
@@ -378,23 +375,15 @@ static void visit_item(struct kept *item, const struct statistics_room *room,
             checkpoint_io_text(io, &event->text, NULL);
         else
             event->text = NULL; /* of others it is no text */
-        checkpoint_io_check(io,
-                            event->process && event->process <= room->n_processes
-                                && event->thread <= room->n_threads
-                                && event->backtrace <= room->n_backtraces
-                                && event->kind <= EVENT_LOST,
-                            "an event");
         return;
     case KEPT_MAPPING:
-        mapping_visit(piece, room, io);
+        mapping_visit(&item->mapping, io);
         return;
     case KEPT_MOVE:
         CHECKPOINT_IMAGE(io, &item->move);
         return;
     default:
         CHECKPOINT_IMAGE(io, &item->memory);
-        checkpoint_io_check(io, item->memory.process && item->memory.process <= room->n_processes,
-                            "a sample");
     }
 }
 
@@ -407,8 +396,7 @@ static size_t count_waiting(const struct row_spool *kept)
     return n;
 }
 
-static void save(struct row_spool *kept, const struct statistics_room *room,
-                 struct checkpoint_io *io)
+static void save(struct row_spool *kept, struct checkpoint_io *io)
 {
     struct kept item;
     size_t n = kept->file.size_bytes / sizeof item;
@@ -419,38 +407,35 @@ static void save(struct row_spool *kept, const struct statistics_room *room,
     for (size_t i = 0; i < n && code == 0 && checkpoint_io_code(io) == 0; i++) {
         code = read_item(kept, i, &item, NULL);
         if (code == 0)
-            visit_item(&item, room, io);
+            visit_item(&item, io);
     }
     for (uint32_t i = 0; i < kept->waiting_capacity && code == 0; i++)
         if (has_waiting(kept, i))
-            visit_item(&kept->waiting[i], room, io);
+            visit_item(&kept->waiting[i], io);
     if (code)
         checkpoint_io_refuse(io, ERROR_IO, "a temporary file cannot be read");
 }
 
-static void load(struct row_spool *kept, const struct statistics_room *room,
-                 struct checkpoint_io *io)
+static void load(struct row_spool *kept, struct checkpoint_io *io)
 {
     size_t n = 0;
 
     checkpoint_io_count(io, &n, CHECKPOINT_MAX);
     for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         struct kept item = {0};
-        visit_item(&item, room, io);
+        visit_item(&item, io);
         if (checkpoint_io_code(io) == 0 && take(kept, &item, NULL) != 0)
             checkpoint_io_refuse(io, ERROR_IO, "a temporary file cannot be written");
     }
 }
 
-void row_spool_visit(struct row_spool *kept, const struct statistics_room *room,
-                     struct checkpoint_io *io)
+void row_spool_visit(struct row_spool *kept, struct checkpoint_io *io)
 {
     checkpoint_io_u64(io, &kept->slot_ns);
-    checkpoint_io_check(io, kept->slot_ns <= MAX_SLOT_NS, "a distance of samples");
     if (checkpoint_io_is_loading(io))
-        load(kept, room, io);
+        load(kept, io);
     else
-        save(kept, room, io);
+        save(kept, io);
     for (int kind = 0; kind < KEPT_KINDS; kind++)
         checkpoint_io_u64(io, &kept->n_left_out[kind]);
 }

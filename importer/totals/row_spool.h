@@ -46,7 +46,6 @@ int row_spool_emit(struct row_spool *kept, const struct row_sink *sink,
                    const struct statistics_ids *ids, struct error *err);
 
 /* Saves the rows, or loads them into an empty spool (checkpoint_io.h). */
-void row_spool_visit(struct row_spool *kept, const struct statistics_room *room,
-                     struct checkpoint_io *io);
+void row_spool_visit(struct row_spool *kept, struct checkpoint_io *io);
 
 #endif

@@ -445,13 +445,12 @@ static void save_changes(struct snapshots *snapshots, const struct taken *taken,
 }
 
 static void load_changes(struct snapshots *snapshots, struct taken *taken, size_t n,
-                         uint32_t n_stacks, struct checkpoint_io *io)
+                         struct checkpoint_io *io)
 {
     begin_taken(snapshots, taken, taken->at_ns);
     for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         struct change change;
         checkpoint_io_bytes(io, &change, sizeof change);
-        checkpoint_io_check(io, change.number < n_stacks, "a stack of a snapshot");
         if (checkpoint_io_code(io) == 0
             && spill_file_append(&snapshots->file, &change, sizeof change, NULL) != 0)
             checkpoint_io_refuse(io, ERROR_IO, "a temporary file cannot be written");
@@ -471,13 +470,6 @@ static void visit_plan(struct snapshots *snapshots, struct plan *plan, uint32_t 
     checkpoint_io_bool(io, &plan->is_paused);
     checkpoint_io_u32(io, &shift);
     checkpoint_io_count(io, &n_taken, SNAPSHOTS_MAX);
-    checkpoint_io_check(io,
-                        shift <= MAX_SHIFT && (!plan->is_paused || plan->next_ns == UINT64_MAX)
-                            && plan->next_ns
-                                   == (plan->next_ns == UINT64_MAX
-                                           ? UINT64_MAX
-                                           : plan->start_ns + (((uint64_t)n_taken + 1) << shift)),
-                        "how often snapshots are taken");
     plan->shift = shift;
     plan->n_taken = (unsigned)n_taken;
     for (size_t i = 0; i < n_taken && checkpoint_io_code(io) == 0; i++) {
@@ -486,7 +478,7 @@ static void visit_plan(struct snapshots *snapshots, struct plan *plan, uint32_t 
         checkpoint_io_u64(io, &taken->at_ns);
         checkpoint_io_count(io, &n, n_stacks);
         if (checkpoint_io_is_loading(io))
-            load_changes(snapshots, taken, n, n_stacks, io);
+            load_changes(snapshots, taken, n, io);
         else
             save_changes(snapshots, taken, io);
     }

@@ -49,17 +49,9 @@ void chain_totals_sort(struct hash_map *totals)
         qsort(totals->elements, totals->n, sizeof(struct chain_totals_entry), compare_entries);
 }
 
-void chain_totals_visit(struct hash_map *totals, uint32_t n_processes, uint32_t n_backtraces,
-                        struct checkpoint_io *io)
+void chain_totals_visit(struct hash_map *totals, struct checkpoint_io *io)
 {
-    const struct chain_totals_entry *entries;
-
-    checkpoint_io_keyed(io, totals, KEY_BYTES, sizeof *entries);
-    entries = totals->elements;
-    for (size_t i = 0; i < totals->n; i++)
-        checkpoint_io_check(
-            io, entries[i].process <= n_processes && entries[i].first_backtrace <= n_backtraces,
-            "totals of chains");
+    checkpoint_io_keyed(io, totals, KEY_BYTES, sizeof(struct chain_totals_entry));
 }
 
 /* ---- blocks that are live at the end ---- */
@@ -267,16 +259,6 @@ int statistics_keep_moments(struct statistics *statistics, struct error *err)
     return moment_blocks_new(statistics->room.n_processes, &statistics->blocks, err);
 }
 
-void statistics_leave_out(struct statistics *statistics, enum left_out left_out)
-{
-    statistics->left_out = left_out;
-    if (left_out < LEFT_OUT_HEAPS)
-        return;
-    if (!statistics->keeps_memory)
-        moment_blocks_free(statistics->blocks);
-    statistics->blocks = NULL;
-}
-
 const struct hash_map *statistics_leaked_allocations(const struct statistics *statistics)
 {
     return &statistics->totals->leaked_allocations;
@@ -462,8 +444,6 @@ static int finish_process(struct statistics *statistics, uint32_t id, struct err
 
     statistics->moments_ns[STATISTICS_AT_PEAK][id] = totals->peak_ns;
     statistics->moments_ns[STATISTICS_AT_END][id] = process->last_ns;
-    if (statistics->left_out >= LEFT_OUT_LEAKS)
-        return code ? code : mappings_finish(&process->mappings, err);
     if (code == 0) /* time passed since the last event */
         code =
             snapshots_advance(statistics->snapshots, statistics->totals, id, process->last_ns, err);

@@ -43,7 +43,6 @@
 #include "lib/abi/attr.h"
 #include "lib/base/error.h"
 #include "lib/base/hash_map.h"
-#include "lib/logfile/left_out.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,9 +66,6 @@ bool statistics_continue(struct statistics *statistics, const struct definitions
 /* Keeps the blocks that are live at the peak and the end, so that pages can be counted without
  * rows. Before the first event. */
 int statistics_keep_moments(struct statistics *statistics, struct error *err);
-
-/* Skips tables by detail level: neither they nor rows will be read. Before statistics_finish. */
-void statistics_leave_out(struct statistics *statistics, enum left_out left_out);
 
 /* leaked_allocations as pair_totals_entry. After statistics_finish. */
 const struct hash_map *statistics_leaked_allocations(const struct statistics *statistics);
@@ -203,8 +199,7 @@ int chain_totals_add(struct hash_map *totals, const struct pairing_chain *chain,
 void chain_totals_sort(struct hash_map *totals);
 
 /* Saves the sums, or loads them into an empty map (checkpoint_io.h). */
-void chain_totals_visit(struct hash_map *totals, uint32_t n_processes, uint32_t n_backtraces,
-                        struct checkpoint_io *io);
+void chain_totals_visit(struct hash_map *totals, struct checkpoint_io *io);
 
 struct leaked_block {
     struct live_block block;
@@ -299,10 +294,9 @@ struct statistics {
     uint32_t *page_bytes;                 /* by process, as the next */
     uint8_t *word_bytes;
     uint64_t *moments_ns[STATISTICS_MOMENTS]; /* by process; UINT64_MAX: there was no such moment */
-    enum left_out left_out;
-    bool keeps_memory;            /* of statistics_keep_memory */
-    struct moment_blocks *blocks; /* NULL: rows say which were live at the moments */
-    struct leaked_blocks left;    /* statistics_keep_leaked */
+    bool keeps_memory;                        /* of statistics_keep_memory */
+    struct moment_blocks *blocks;             /* NULL: rows say which were live at the moments */
+    struct leaked_blocks left;                /* statistics_keep_leaked */
     struct statistics_room room;
     struct statistics_limits limits;
     uint32_t n_processes;       /* begun */

@@ -258,9 +258,7 @@ static int on_leaked(struct statistics *statistics, uint32_t process,
                      const struct live_block *block, uint32_t group, struct error *err)
 {
     const struct sample_weight weight = totals_weight(statistics->totals, process, block);
-    int code = statistics->left_out >= LEFT_OUT_LEAKS
-                   ? 0
-                   : count_leaked_allocation(statistics, process, block, &weight, err);
+    int code = count_leaked_allocation(statistics, process, block, &weight, err);
 
     timeline_count_leak(&statistics->processes[process].timeline, block->alloc_ns, &weight);
     if (statistics->processes[process].phases.n)
@@ -330,8 +328,7 @@ static int on_left_run(void *context, uint32_t process, const struct live_block 
         if (!pairing_is_single(&places[i]))
             continue;
         timeline_count_leak(&own->timeline, places[i].alloc_ns, &weight);
-        if (statistics->left_out < LEFT_OUT_LEAKS)
-            code = count_leaked_allocation(statistics, process, &places[i], &weight, err);
+        code = count_leaked_allocation(statistics, process, &places[i], &weight, err);
         all.blocks++;
         all.bytes += weight.bytes;
     }

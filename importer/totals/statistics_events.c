@@ -109,7 +109,7 @@ static int phase_event(struct statistics *statistics, const struct event *event,
     return code;
 }
 
-/* Elided blocks are allocated and freed in one bucket of the timeline (elide.h). */
+/* Elided blocks were allocated and freed shortly before (elide.h). */
 static void count_elided(struct statistics *statistics, const struct event *event)
 {
     struct process_statistics *process = &statistics->processes[event->process];
@@ -124,7 +124,7 @@ static int elided_event(struct statistics *statistics, const struct event *event
 {
     int code = pairing_event(statistics->pairing, event, err);
 
-    if (code == 0 && (event->kind == EVENT_ELIDED || event->kind == EVENT_ELIDED_MIXED)) {
+    if (code == 0 && event->kind == EVENT_ELIDED) {
         count_elided(statistics, event);
         if (statistics->groups)
             code = group_totals_elided(statistics->groups, event->process, event->group,
@@ -259,13 +259,10 @@ static uint64_t n_recorded_as(const struct event *event)
     switch (event->kind) {
     case EVENT_REALLOC_END:
     case EVENT_LOST:
-    case EVENT_ELIDED_SIZES:
-    case EVENT_ELIDED_LIVES:
     case EVENT_ELIDED_ALLOCATIONS:
     case EVENT_NEXT_OWNER:
         return 0;
     case EVENT_ELIDED:
-    case EVENT_ELIDED_MIXED:
         return 2 * event->n_elided;
     default:
         return 1;
@@ -301,9 +298,6 @@ int statistics_event(struct statistics *statistics, const struct event *event, s
         }
         return pairing_event(statistics->pairing, event, err);
     case EVENT_ELIDED:
-    case EVENT_ELIDED_MIXED:
-    case EVENT_ELIDED_SIZES:
-    case EVENT_ELIDED_LIVES:
     case EVENT_ELIDED_ALLOCATIONS:
         return elided_event(statistics, event, err);
     default:

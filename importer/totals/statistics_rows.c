@@ -63,14 +63,11 @@ int statistics_renumber(struct statistics *statistics, const struct statistics_i
 
 static int init_pages(struct statistics *statistics, struct error *err)
 {
-    /* Shared frames are needed only for tables of single pages and pins. */
-    const struct definitions_backtrace *stacks =
-        statistics->left_out < LEFT_OUT_MOMENTS ? statistics->definitions->backtraces : NULL;
     int code = 0;
 
     for (int i = 0; code == 0 && i < STATISTICS_MOMENTS; i++)
         code = heap_pages_init(&statistics->pages[i], statistics->heaps, statistics->page_bytes,
-                               stacks, err);
+                               statistics->definitions->backtraces, err);
     return code;
 }
 

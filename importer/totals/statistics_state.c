@@ -9,24 +9,13 @@ enum {
     POOLS_VERSION = 5,
 };
 
-/* Data may refer only to processes that the definitions have. */
-static struct statistics_room room_begun(const struct statistics *statistics)
+static void visit_process(struct process_statistics *own, struct checkpoint_io *io)
 {
-    struct statistics_room room = statistics->room;
-
-    room.n_processes = statistics->n_processes;
-    return room;
-}
-
-static void visit_process(struct statistics *statistics, struct process_statistics *own,
-                          struct checkpoint_io *io)
-{
-    const struct statistics_room room = room_begun(statistics);
     struct pairing_process *traits = &own->traits;
 
     timeline_visit(&own->timeline, io);
-    mappings_visit(&own->mappings, &room, io);
-    phases_visit(&own->phases, statistics->room.n_threads, io);
+    mappings_visit(&own->mappings, io);
+    phases_visit(&own->phases, io);
     windows_visit(&own->windows, io);
     checkpoint_io_u64(io, &own->allocated_bytes);
     checkpoint_io_u64(io, &own->n_events);
@@ -57,14 +46,8 @@ static void visit_own(struct statistics *statistics, struct checkpoint_io *io)
     checkpoint_io_u64(io, &statistics->n_lost_pool_events);
     checkpoint_io_count(io, &n, statistics->n_processes);
     for (size_t id = 1; id <= n && checkpoint_io_code(io) == 0; id++)
-        visit_process(statistics, &statistics->processes[id], io);
-    chain_totals_visit(&statistics->chains, statistics->n_processes, statistics->room.n_backtraces,
-                       io);
-}
-
-static bool has_stack(const void *context, uint32_t process, uint32_t backtrace)
-{
-    return totals_has_stack(context, process, backtrace);
+        visit_process(&statistics->processes[id], io);
+    chain_totals_visit(&statistics->chains, io);
 }
 
 static void visit_groups(struct statistics *statistics, struct checkpoint_io *io)
@@ -72,9 +55,8 @@ static void visit_groups(struct statistics *statistics, struct checkpoint_io *io
     bool has_groups = statistics->groups != NULL;
 
     checkpoint_io_bool(io, &has_groups);
-    checkpoint_io_check(io, !has_groups || statistics->groups, "groups that are not defined");
     if (has_groups && statistics->groups)
-        group_totals_visit(statistics->groups, statistics->n_processes, io);
+        group_totals_visit(statistics->groups, io);
     for (uint32_t id = 1; !has_groups && statistics->groups && id <= statistics->n_processes; id++)
         if (checkpoint_io_code(io) == 0
             && group_totals_take_root(statistics->groups, statistics->totals, id, NULL) != 0)
@@ -99,10 +81,8 @@ static void visit_pools(struct statistics *statistics, struct checkpoint_io *io)
     bool has_pools = statistics->pools != NULL;
 
     checkpoint_io_bool(io, &has_pools);
-    checkpoint_io_check(io, !has_pools || statistics->pools, "pools that are not defined");
     if (has_pools && statistics->pools)
-        pool_blocks_visit(statistics->pools, statistics->n_processes,
-                          (uint32_t)statistics->definitions->n_groups, io);
+        pool_blocks_visit(statistics->pools, statistics->n_processes, io);
     else if (statistics->pools)
         pool_blocks_begin_late(statistics->pools);
     if (statistics->pools && checkpoint_io_is_loading(io))
@@ -111,32 +91,25 @@ static void visit_pools(struct statistics *statistics, struct checkpoint_io *io)
 
 void statistics_visit(struct statistics *statistics, struct checkpoint_io *io)
 {
-    const struct statistics_room room = room_begun(statistics);
-    const struct live_table_max most = {.n_backtraces = room.n_backtraces,
-                                        .n_processes = room.n_processes,
-                                        .n_groups = (uint32_t)statistics->definitions->n_groups,
-                                        .has_stack = has_stack,
-                                        .context = statistics->totals};
-
     if (statistics->lifetimes)
         checkpoint_io_refuse(io, ERROR_BUG, "rows are kept, which no state has");
     visit_own(statistics, io);
     checkpoint_io_part(io, CHECKPOINT_TOTALS, VERSION);
     totals_visit(statistics->totals, io);
     checkpoint_io_part(io, CHECKPOINT_PAIRING, PAIRING_VERSION);
-    pairing_visit(statistics->pairing, &most, io);
+    pairing_visit(statistics->pairing, io);
     checkpoint_io_part(io, CHECKPOINT_GROUPS, VERSION);
     visit_groups(statistics, io);
     checkpoint_io_part(io, CHECKPOINT_POOLS, POOLS_VERSION);
     visit_pools(statistics, io);
     checkpoint_io_part(io, CHECKPOINT_WALKS, VERSION);
-    object_walks_visit(&statistics->walks, &room, io);
+    object_walks_visit(&statistics->walks, io);
     checkpoint_io_part(io, CHECKPOINT_HEAPS, VERSION);
-    heap_ranges_visit(statistics->heaps, room.n_processes, io);
+    heap_ranges_visit(statistics->heaps, io);
     checkpoint_io_part(io, CHECKPOINT_SNAPSHOTS, VERSION);
     snapshots_visit(statistics->snapshots, statistics->totals, io);
     checkpoint_io_part(io, CHECKPOINT_SAMPLES, VERSION);
     memory_samples_visit(statistics->memory_samples, io);
     checkpoint_io_part(io, CHECKPOINT_MOMENTS, MOMENTS_VERSION);
-    moment_blocks_visit(statistics->blocks, &room, io);
+    moment_blocks_visit(statistics->blocks, io);
 }

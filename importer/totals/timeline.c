@@ -215,13 +215,6 @@ void timeline_visit(struct timeline *timeline, struct checkpoint_io *io)
     checkpoint_io_bytes(io, &timeline->live_variance, sizeof timeline->live_variance);
     checkpoint_io_u32(io, &shift);
     checkpoint_io_count(io, &timeline->n_buckets, TIMELINE_MAX_BUCKETS);
-    checkpoint_io_check(io, shift < 64 && timeline->n_kept <= timeline->n_buckets, "a timeline");
     timeline->shift = shift;
     timeline->last = timeline->n_kept ? &timeline->kept[timeline->n_kept - 1] : NULL;
-    for (size_t i = 0; i < timeline->n_kept; i++)
-        checkpoint_io_check(
-            io,
-            timeline->kept[i].number < timeline->n_buckets
-                && (i == 0 || timeline->kept[i - 1].number < timeline->kept[i].number),
-            "a timeline");
 }

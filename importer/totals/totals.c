@@ -559,92 +559,70 @@ int totals_leaked_allocation(struct totals *totals, uint32_t process_id, uint32_
                                 totals_stack_number(process, backtrace), part, weight, err);
 }
 
-static int count_elided_class(struct process_totals *process, const struct event *event,
-                              unsigned number, struct error *err)
+/* All of them are of one size class and one lifetime class, and so are the means. */
+static int count_elided(struct totals *totals, struct process_totals *process,
+                        const struct event *event, struct error *err)
 {
+    unsigned lifetime = lifetime_class_of(event->lifetime_ns / event->n_elided);
     struct size_class_totals *class;
-    int code = get_class(process, number, &class, err);
+    int code = process->lifetimes ? 0 : process_begin(totals, process, err);
 
+    if (code == 0)
+        code = get_class(process, size_class_of(event->size / event->n_elided), &class, err);
     if (code)
         return code;
+    process->n_allocations += event->n_elided;
+    process->n_ends += event->n_elided;
+    process->lifetimes[lifetime].blocks += event->n_elided;
+    process->lifetimes[lifetime].bytes += event->size;
     class->allocated_blocks += event->n_elided;
     class->allocated_bytes += event->size;
     class->slack_bytes += event->slack_bytes;
-    class->temporary_blocks += (uint64_t)event->result;
+    class->temporary_blocks += event->result ? event->n_elided : 0;
     return 0;
 }
 
-/* For several sizes, EVENT_ELIDED_SIZES has the classes. */
-static int count_elided(struct process_totals *process, const struct event *event,
-                        struct error *err)
-{
-    process->n_allocations += event->n_elided;
-    process->n_ends += event->n_elided;
-    return event->kind == EVENT_ELIDED_MIXED
-               ? 0
-               : count_elided_class(process, event, size_class_of(event->size / event->n_elided),
-                                    err);
-}
-
-/* Values that depend on whether all blocks have one size. */
-struct elided_sizes {
-    uint64_t least, largest, temporary_bytes;
-    uint64_t largest_ns; /* when one of the largest was allocated */
-};
-
-static struct elided_sizes elided_sizes_of(const struct event *event)
-{
-    uint64_t size = event->size / event->n_elided;
-
-    if (event->kind == EVENT_ELIDED_MIXED)
-        return (struct elided_sizes){.least = event->min_bytes,
-                                     .largest = event->largest_bytes,
-                                     .temporary_bytes = event->temporary_bytes,
-                                     .largest_ns = event->time_ns
-                                                   - least(event->time_ns, event->largest_ns_ago)};
-    return (struct elided_sizes){.least = size,
-                                 .largest = size,
-                                 .temporary_bytes = (uint64_t)event->result * size,
-                                 .largest_ns =
-                                     event->time_ns - least(event->time_ns, (uint32_t)event->pair)};
-}
-
+/* The mean stands for the least and the largest size, which are of one class. */
 static void count_elided_stack(struct stack_totals *stack, const struct event *event)
 {
-    const struct elided_sizes sizes = elided_sizes_of(event);
-    uint64_t first_ns = event->time_ns - least(event->time_ns, (uint32_t)event->pair);
-    uint64_t last_ns = event->time_ns - least(event->time_ns, event->pair >> 32);
+    uint64_t size = event->size / event->n_elided;
 
     stack->elided_blocks += event->n_elided;
     stack->elided_bytes += event->size;
     stack->chains_started += event->n_elided;
     stack->slack_bytes += event->slack_bytes;
     stack->lifetime_sum_ns += (double)event->lifetime_ns;
-    stack->temporary_blocks += (uint64_t)event->result;
-    stack->temporary_bytes += sizes.temporary_bytes;
-    stack->first_ns = least(stack->first_ns, first_ns);
-    if (stack->last_ns < last_ns)
-        stack->last_ns = last_ns;
-    if (stack->own_peak_bytes < sizes.largest) { /* one of the largest was live then */
-        stack->own_peak_bytes = sizes.largest;
-        stack->own_peak_ns = sizes.largest_ns;
+    stack->temporary_blocks += event->result ? event->n_elided : 0;
+    stack->temporary_bytes += event->result ? event->size : 0;
+    stack->first_ns = least(stack->first_ns, event->time_ns);
+    if (stack->last_ns < event->time_ns)
+        stack->last_ns = event->time_ns;
+    if (stack->own_peak_bytes < size) {
+        stack->own_peak_bytes = size;
+        stack->own_peak_ns = event->time_ns;
     }
-    stack->min_size = least(stack->min_size, sizes.least);
-    if (stack->max_size < sizes.largest)
-        stack->max_size = sizes.largest;
+    stack->min_size = least(stack->min_size, size);
+    if (stack->max_size < size)
+        stack->max_size = size;
 }
 
-static int elided(struct totals *totals, const struct event *event, uint32_t free_backtrace,
+int totals_elided(struct totals *totals, const struct event *event, uint32_t free_backtrace,
                   struct error *err)
 {
     const struct sample_weight weight = {.blocks = event->n_elided, .bytes = event->size};
     struct process_totals *process = &totals->processes[event->process];
     struct thread_totals *thread = &totals->threads[event->thread];
     struct stack_totals *stack;
+
+    if (event->kind == EVENT_ELIDED_ALLOCATIONS) {
+        if (event->size > thread->elided_live_bytes)
+            thread->elided_live_bytes = event->size;
+        return 0;
+    }
     int code = stack_get(totals, process, event->backtrace, &stack, err);
 
     if (code == 0)
-        code = count_elided(process, event, err);
+        code = count_elided(totals, process, event, err);
     if (code)
         return code;
     count_elided_stack(stack, event);
@@ -656,42 +634,6 @@ static int elided(struct totals *totals, const struct event *event, uint32_t fre
     return code || free_backtrace == 0 ? code
                                        : totals_count_free_site(totals, event->process, stack,
                                                                 free_backtrace, &weight, err);
-}
-
-static int elided_lives(struct totals *totals, const struct event *event, struct error *err)
-{
-    struct process_totals *process = &totals->processes[event->process];
-    int code = process->lifetimes ? 0 : process_begin(totals, process, err);
-
-    if (code == 0) {
-        process->lifetimes[event->value].blocks += event->n_elided;
-        process->lifetimes[event->value].bytes += event->size;
-    }
-    return code;
-}
-
-static int elided_sizes(struct totals *totals, const struct event *event, struct error *err)
-{
-    struct process_totals *process = &totals->processes[event->process];
-    int code = process->lifetimes ? 0 : process_begin(totals, process, err);
-
-    return code ? code : count_elided_class(process, event, event->call, err);
-}
-
-int totals_elided(struct totals *totals, const struct event *event, uint32_t free_backtrace,
-                  struct error *err)
-{
-    struct thread_totals *thread = &totals->threads[event->thread];
-
-    if (event->kind == EVENT_ELIDED || event->kind == EVENT_ELIDED_MIXED)
-        return elided(totals, event, free_backtrace, err);
-    if (event->kind == EVENT_ELIDED_SIZES)
-        return elided_sizes(totals, event, err);
-    if (event->kind == EVENT_ELIDED_LIVES)
-        return elided_lives(totals, event, err);
-    if (event->size > thread->elided_live_bytes)
-        thread->elided_live_bytes = event->size;
-    return 0;
 }
 
 uint64_t totals_elided_live_bytes(const struct totals *totals)
@@ -715,12 +657,6 @@ uint64_t totals_n_elided(const struct totals *totals)
 
 /* ---- checkpoint ---- */
 
-static void check_run(const struct pair_totals_run *run, uint32_t n_processes, uint32_t most,
-                      struct checkpoint_io *io)
-{
-    checkpoint_io_check(io, run->process <= n_processes && run->to <= most, "a run of a tally");
-}
-
 static void visit_variances(struct stack_totals *stack, struct checkpoint_io *io)
 {
     CHECKPOINT_IMAGE(io, stack->variances);
@@ -743,11 +679,6 @@ static void load_stack(struct totals *totals, struct process_totals *process,
     struct stack_totals *stack;
 
     CHECKPOINT_IMAGE(io, &copy);
-    check_run(&copy.freed_at, totals->n_processes, totals->n_backtraces, io);
-    checkpoint_io_check(io,
-                        copy.backtrace && copy.backtrace <= totals->n_backtraces
-                            && !totals_stack_find(process, copy.backtrace),
-                        "a stack");
     if (checkpoint_io_code(io))
         return;
     if (stack_new(totals, process, copy.backtrace, &stack, NULL) != 0) {
@@ -809,10 +740,8 @@ static void visit_threads(struct totals *totals, struct checkpoint_io *io)
     size_t n = totals->n_threads;
 
     checkpoint_io_count(io, &n, totals->n_threads);
-    for (size_t i = 1; i <= n; i++) {
+    for (size_t i = 1; i <= n; i++)
         CHECKPOINT_IMAGE(io, &totals->threads[i]);
-        check_run(&totals->threads[i].freed_by, totals->n_processes, totals->n_threads, io);
-    }
 }
 
 void totals_visit(struct totals *totals, struct checkpoint_io *io)
@@ -823,13 +752,8 @@ void totals_visit(struct totals *totals, struct checkpoint_io *io)
     checkpoint_io_count(io, &n, totals->n_processes);
     for (size_t i = 1; i <= n && checkpoint_io_code(io) == 0; i++)
         visit_process(totals, &totals->processes[i], io);
-    checkpoint_io_pairs(io, &totals->free_sites, totals->n_processes, totals->n_backtraces);
-    checkpoint_io_pairs(io, &totals->flows, totals->n_processes, totals->n_threads);
+    checkpoint_io_pairs(io, &totals->free_sites);
+    checkpoint_io_pairs(io, &totals->flows);
     checkpoint_io_u64(io, &totals->n_unreported_free_sites);
     checkpoint_io_u64(io, &totals->n_unreported_flows);
-}
-
-bool totals_has_stack(const struct totals *totals, uint32_t process, uint32_t backtrace)
-{
-    return totals_stack_find(&totals->processes[process], backtrace) != NULL;
 }

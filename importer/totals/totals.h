@@ -249,9 +249,6 @@ void totals_list_changed(struct process_totals *process, uint64_t reported_epoch
  * Before totals_finish. */
 void totals_visit(struct totals *totals, struct checkpoint_io *io);
 
-/* Did the stack allocate a block in the process? */
-bool totals_has_stack(const struct totals *totals, uint32_t process, uint32_t backtrace);
-
 /* ---- for batches of allocations and frees ---- */
 
 enum {

@@ -559,20 +559,15 @@ static int write_meta(sqlite3 *db, struct statistics *statistics, struct error *
     return meta.code;
 }
 
-int code_tables_write(sqlite3 *db, struct statistics *statistics, enum left_out left_out,
-                      struct error *err)
+int code_tables_write(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
-    static const struct {
-        int (*write)(sqlite3 *db, struct statistics *statistics, struct error *err);
-        bool is_of_stacks;
-    } writers[] = {{write_kinds, false},   {write_processes, false}, {write_threads, false},
-                   {write_objects, false}, {write_modules, false},   {write_object_parts, true},
-                   {write_frames, true},   {write_labels, true},     {write_meta, false}};
+    static int (*const writers[])(sqlite3 * db, struct statistics * statistics,
+                                  struct error * err) = {
+        write_kinds,        write_processes, write_threads, write_objects, write_modules,
+        write_object_parts, write_frames,    write_labels,  write_meta};
 
     for (size_t i = 0; i < sizeof writers / sizeof writers[0]; i++) {
-        int code = 0;
-        if (!writers[i].is_of_stacks || left_out < LEFT_OUT_STACKS)
-            code = writers[i].write(db, statistics, err);
+        int code = writers[i](db, statistics, err);
         if (code)
             return code;
     }

@@ -255,7 +255,7 @@ static int begin_new(struct database *database, uint64_t expected_bytes,
     return code || is_blank ? code : create_tables(database->db, err);
 }
 
-int database_blank_make(struct database_blank *blank, bool has_views, struct error *err)
+int database_blank_make(struct database_blank *blank, struct error *err)
 {
     char pragma[64];
     sqlite3_int64 n_bytes = 0;
@@ -265,7 +265,7 @@ int database_blank_make(struct database_blank *blank, bool has_views, struct err
     int code = sqlite3_open(":memory:", &db) == SQLITE_OK ? database_execute(db, pragma, err)
                                                           : database_error(db, err);
     if (code == 0)
-        code = has_views ? create_tables(db, err) : execute_all(db, embedded_schema, err);
+        code = create_tables(db, err);
     if (code == 0)
         code = database_execute(db, "COMMIT", err);
     if (code == 0) {

@@ -36,7 +36,7 @@ struct database_blank {
 };
 
 /* Call database_blank_done. */
-int database_blank_make(struct database_blank *blank, bool has_views, struct error *err);
+int database_blank_make(struct database_blank *blank, struct error *err);
 
 /* All zero is fine. */
 void database_blank_done(struct database_blank *blank);

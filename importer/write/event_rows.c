@@ -12,10 +12,6 @@
 #include <string.h>
 
 /* A range in event_rows.stacks. */
-struct kept_snapshot {
-    size_t first, n;
-};
-
 struct event_rows {
     sqlite3_stmt *failure;
     sqlite3_stmt *unmatched_free;
@@ -26,11 +22,6 @@ struct event_rows {
     sqlite3_stmt *snapshot;
     sqlite3_stmt *move;
     struct bulk_insert *snapshot_stacks;
-    bool keeps_snapshots;
-    struct kept_snapshot *kept; /* by id - 1 */
-    size_t n_kept, kept_capacity;
-    struct snapshot_stack *stacks; /* of all kept snapshots */
-    size_t n_stacks, stacks_capacity;
     uint64_t n_moves;
     uint64_t n_unmatched_frees;
     const struct definitions *definitions; /* for groups; NULL: moves are not written */
@@ -104,8 +95,6 @@ void event_rows_free(struct event_rows *rows)
     sqlite3_finalize(rows->snapshot);
     sqlite3_finalize(rows->move);
     bulk_insert_close(rows->snapshot_stacks);
-    free(rows->kept);
-    free(rows->stacks);
     free(rows);
 }
 
@@ -202,51 +191,12 @@ static int write_sample(void *context, const struct memory_sample *sample, struc
         parts[MEMORY_PART_SHARED], parts[MEMORY_PART_FILE], parts[MEMORY_PART_OTHER]);
 }
 
-void event_rows_keep_snapshots(struct event_rows *rows)
-{
-    rows->keeps_snapshots = true;
-}
-
-const struct snapshot_stack *event_rows_snapshot(const struct event_rows *rows, uint64_t id,
-                                                 size_t *ret_n)
-{
-    *ret_n = 0;
-    if (id == 0 || id > rows->n_kept)
-        return NULL;
-    *ret_n = rows->kept[id - 1].n;
-    return rows->stacks + rows->kept[id - 1].first;
-}
-
-/* Snapshots arrive in order of id. */
-static int keep_snapshot(struct event_rows *rows, const struct snapshot *snapshot,
-                         struct error *err)
-{
-    struct kept_snapshot *kept =
-        dynamic_array_reserve(rows->kept, &rows->kept_capacity, rows->n_kept + 1, sizeof *kept);
-    struct snapshot_stack *stacks =
-        dynamic_array_reserve(rows->stacks, &rows->stacks_capacity,
-                              rows->n_stacks + snapshot->n_stacks + 1, sizeof *stacks);
-
-    rows->kept = kept ? kept : rows->kept;
-    rows->stacks = stacks ? stacks : rows->stacks;
-    if (!kept || !stacks)
-        return error_set(err, ERROR_NOMEM, "out of memory for a snapshot of %zu stacks",
-                         snapshot->n_stacks);
-    kept[rows->n_kept++] = (struct kept_snapshot){rows->n_stacks, snapshot->n_stacks};
-    if (snapshot->n_stacks)
-        memcpy(stacks + rows->n_stacks, snapshot->stacks, snapshot->n_stacks * sizeof *stacks);
-    rows->n_stacks += snapshot->n_stacks;
-    return 0;
-}
-
 static int write_snapshot(void *context, const struct snapshot *snapshot, struct error *err)
 {
     struct event_rows *rows = context;
     int code = database_insert(rows->snapshot, err, "uuut", snapshot->id,
                                (uint64_t)snapshot->process, snapshot->at_ns, snapshot->reason);
 
-    if (code == 0 && rows->keeps_snapshots)
-        return keep_snapshot(rows, snapshot, err);
     if (code || snapshot->n_stacks == 0)
         return code;
     return bulk_insert_rows(rows->snapshot_stacks, snapshot->stacks, snapshot->n_stacks, err);
@@ -270,6 +220,5 @@ struct row_sink event_rows_sink(struct event_rows *rows, const struct definition
                              .mapping = write_mapping,
                              .memory = write_sample,
                              .snapshot = write_snapshot,
-                             .move = definitions ? write_move : NULL,
-                             .takes_any_order = rows->keeps_snapshots};
+                             .move = definitions ? write_move : NULL};
 }

@@ -24,14 +24,6 @@ struct event_rows;
 
 int event_rows_new(sqlite3 *db, struct event_rows **ret, struct error *err);
 
-/* Keeps the stacks of snapshots in memory for event_rows_snapshot instead of writing them. Before
- * the first event. */
-void event_rows_keep_snapshots(struct event_rows *rows);
-
-/* The kept stacks of a snapshot, in no order; NULL: none are kept. */
-const struct snapshot_stack *event_rows_snapshot(const struct event_rows *rows, uint64_t id,
-                                                 size_t *ret_n);
-
 /* NULL is fine. */
 void event_rows_free(struct event_rows *rows);
 

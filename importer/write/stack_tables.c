@@ -154,8 +154,7 @@ static int write_chains(struct table_pages *pages, struct statistics *statistics
     return code;
 }
 
-int stack_tables_write(sqlite3 *db, struct statistics *statistics, enum left_out left_out,
-                       struct error *err)
+int stack_tables_write(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
     struct table_pages *pages;
     int code = table_pages_begin(db, &pages, err);
@@ -165,7 +164,7 @@ int stack_tables_write(sqlite3 *db, struct statistics *statistics, enum left_out
     code = write_totals(pages, statistics, err);
     if (code == 0)
         code = write_tally(pages, "free_sites", &statistics->totals->free_sites, err);
-    if (code == 0 && left_out < LEFT_OUT_MOMENTS)
+    if (code == 0)
         code =
             write_tally(pages, "leaked_allocations", &statistics->totals->leaked_allocations, err);
     if (code == 0)

@@ -625,8 +625,7 @@ static int write_pins(struct statistics *statistics, enum statistics_moment mome
     return code;
 }
 
-static int write_moments(sqlite3 *db, struct statistics *statistics, enum left_out left_out,
-                         struct error *err)
+static int write_moments(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
     sqlite3_stmt *states = NULL;
     sqlite3_stmt *pins = NULL;
@@ -640,9 +639,9 @@ static int write_moments(sqlite3 *db, struct statistics *statistics, enum left_o
 
     for (int moment = 0; code == 0 && moment < STATISTICS_MOMENTS; moment++) {
         code = write_states(statistics, (enum statistics_moment)moment, states, err);
-        if (code == 0 && left_out < LEFT_OUT_MOMENTS)
+        if (code == 0)
             code = write_pages(db, statistics, (enum statistics_moment)moment, err);
-        if (code == 0 && left_out < LEFT_OUT_MOMENTS)
+        if (code == 0)
             code = write_pins(statistics, (enum statistics_moment)moment, pins, err);
     }
     sqlite3_finalize(states);
@@ -652,13 +651,12 @@ static int write_moments(sqlite3 *db, struct statistics *statistics, enum left_o
 
 /* ---- all ---- */
 
-int total_tables_write(sqlite3 *db, struct statistics *statistics, enum left_out left_out,
-                       struct error *err)
+int total_tables_write(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
-    int code = code_tables_write(db, statistics, left_out, err);
+    int code = code_tables_write(db, statistics, err);
 
-    if (code == 0 && left_out < LEFT_OUT_STACKS)
-        code = stack_tables_write(db, statistics, left_out, err);
+    if (code == 0)
+        code = stack_tables_write(db, statistics, err);
     if (code == 0)
         code = write_flows(db, statistics, err);
     if (code == 0)
@@ -682,5 +680,5 @@ int total_tables_write(sqlite3 *db, struct statistics *statistics, enum left_out
         code = write_heaps(db, statistics, err);
     if (code == 0)
         code = write_extents(db, statistics, err);
-    return code ? code : write_moments(db, statistics, left_out, err);
+    return code ? code : write_moments(db, statistics, err);
 }

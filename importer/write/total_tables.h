@@ -19,14 +19,12 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 
-/* Writes totals, timeline and heaps by detail level, and calls stack_tables_write and
+/* Writes totals, timeline and heaps, and calls stack_tables_write and
  * code_tables_write. */
-int total_tables_write(sqlite3 *db, struct statistics *statistics, enum left_out left_out,
-                       struct error *err);
+int total_tables_write(sqlite3 *db, struct statistics *statistics, struct error *err);
 
 /* Totals of stacks; called by total_tables_write. */
-int stack_tables_write(sqlite3 *db, struct statistics *statistics, enum left_out left_out,
-                       struct error *err);
+int stack_tables_write(sqlite3 *db, struct statistics *statistics, struct error *err);
 
 /* Pools, and unless `slim` their blocks. Once, after statistics_finish. */
 int pool_tables_write(sqlite3 *db, const struct statistics *statistics, bool slim,
@@ -40,7 +38,6 @@ int backtrace_rows_write(sqlite3 *db, const struct definitions *definitions,
                          const uint32_t *call_site_ids, struct error *err);
 
 /* Processes, threads, objects, modules, frames, meta. */
-int code_tables_write(sqlite3 *db, struct statistics *statistics, enum left_out left_out,
-                      struct error *err);
+int code_tables_write(sqlite3 *db, struct statistics *statistics, struct error *err);
 
 #endif

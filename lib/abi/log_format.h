@@ -369,7 +369,7 @@ enum log_event_kind {
     LOG_MOVE = LOG_EVENT_KIND(1, 6),     /* the block is charged to the group in the node field */
     LOG_POOL_END = LOG_EVENT_KIND(1, 7), /* address field: the pool; all that is in it ends */
     LOG_ELIDED_ALLOCATIONS = LOG_EVENT_KIND(
-        1, 8), /* recorder only: node field: allocations of the thread that are in a LOG_ELIDED;
+        1, 8), /* recorder only: node field: allocations of the thread that a LOG_ELIDED counts;
                   address field: most bytes of these that were live at a time */
     LOG_NEXT_OWNER =
         LOG_EVENT_KIND(1, 9), /* this thread reuses the number of an ended thread; blocks of the
@@ -392,9 +392,6 @@ enum log_event_kind {
      * number of the walk << 32 */
     LOG_OBJECT_WALK = LOG_EVENT_KIND(2, 9),
     LOG_OBJECT_WARNING = LOG_EVENT_KIND(2, 10), /* word 2: as of LOG_OBJECT_WALK */
-    /* recorder only: so many blocks of LOG_ELIDED had lifetimes of one class. Node field: class
-     * (lib/totals/report_classes.h); address field: n; word 2: bytes of them */
-    LOG_ELIDED_LIVES = LOG_EVENT_KIND(2, 11),
     /* four words */
     LOG_REALLOC = LOG_EVENT_KIND(3, 0), /* address: new; word 2 as ALLOC; word 3: old address 48 |
                                            ticks since the call began 16 */
@@ -409,10 +406,6 @@ enum log_event_kind {
                                                address */
     LOG_OBJECT_CLAIM = LOG_EVENT_KIND(3, 5), /* address: of the block; word 2: declared size 40 |
                                                 number of the walk 24; word 3: its node */
-    /* recorder only: so many blocks of LOG_ELIDED_MIXED had sizes of one class. Node field: class
-     * (lib/totals/report_classes.h); address field: n 24 | temporary ones 24; word 2: their bytes;
-     * word 3: their slack */
-    LOG_ELIDED_SIZES = LOG_EVENT_KIND(3, 6),
     /* five words */
     LOG_ALLOC_WIDE = LOG_EVENT_KIND(
         4, 0), /* word 2: call flags 8 | alignment_log2 8; word 3: size; word 4: usable */
@@ -424,30 +417,17 @@ enum log_event_kind {
     /* address: node, from 1 on; word 2: LOG_DEF_MARKER id of its name 32 | enum log_object_kind 8 |
      * number of the walk 24; word 3: parent 32, 0: none | objects 32; word 4: its own bytes */
     LOG_OBJECT_NODE = LOG_EVENT_KIND(4, 3),
+    /* recorder only: n blocks that the thread allocated and freed, of one class of sizes and one of
+     * lifetimes (lib/totals/report_classes.h); time: of the last free or later. Node: stack;
+     * address: log_group_code of both groups 32 | n 16; word 2: free node 32 | 1 if all are
+     * temporary 1 | slack in all 31; word 3: bytes in all; word 4: sum of lifetimes in ns */
+    LOG_ELIDED = LOG_EVENT_KIND(4, 4),
     /* six words */
     LOG_REALLOC_WIDE = LOG_EVENT_KIND(5, 0), /* word 2: call flags 8 | ticks since the call began
                                                 56; word 3: old; word 4: size; word 5: usable */
     LOG_MMAP = LOG_EVENT_KIND(5, 1), /* word 2: length; word 3: prot 16 | flags 32 << 16; word 4: fd
                                         32 | LOG_DEF_PATH id << 32, 0 = none; word 5: file offset */
-    /* class 6: eight words, none yet; class 7: length in words in bits 0-15 of word 2 */
-    /* recorder only: blocks of one size that the thread allocated and freed. Node: stack; address:
-     * log_group_code of both groups 32 | temporary ones 16; word 2: words 16 | n 16 | free node 32;
-     * word 3: size 40 | slack 16; word 4: ns from the first allocation to this time 32 | from the
-     * last 32; word 5: sum of lifetimes in ns. Of one block: word 4: ns from its allocation 32 |
-     * lifetime 32, and no more */
-    LOG_ELIDED = LOG_EVENT_KIND(7, 0),
-    /* recorder only: the same of blocks of several sizes, each below LOG_ELIDED_MIXED_BYTES; as
-     * LOG_ELIDED but for word 3: bytes in all 32 | slack in all 32; word 6: least size 32 | largest
-     * 32; word 7: bytes of the temporary ones 32 | ns from the allocation of one of the largest to
-     * this time 32 */
-    LOG_ELIDED_MIXED = LOG_EVENT_KIND(7, 1),
-};
-
-enum {
-    LOG_ELIDED_ONE_WORDS = 5,
-    LOG_ELIDED_WORDS = 6,
-    LOG_ELIDED_MIXED_WORDS = 8,
-    LOG_ELIDED_MIXED_BYTES = 1 << 20,
+    /* class 6: eight words; class 7: length in words in bits 0-15 of word 2; none yet */
 };
 
 /* Above the bytes of a LOG_RESIDENT. */

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -39,49 +38,30 @@ static bool put_request(int end, const struct cut_request *request, int reply_fd
     return n == sizeof *request;
 }
 
-int cut_request_begin(int end, const struct cut_request *request)
+static bool receive_reply(int own_end, struct cut_reply *ret_reply)
+{
+    ssize_t n;
+
+    /* a peer that closes without reading shows as ECONNRESET, once */
+    do
+        n = recv(own_end, ret_reply, sizeof *ret_reply, 0);
+    while (n < 0 && (errno == EINTR || errno == ECONNRESET));
+    return n == sizeof *ret_reply;
+}
+
+bool cut_request_send(int end, const struct cut_request *request, struct cut_reply *ret_reply)
 {
     int ends[2];
 
     if (cut_request_open(ends) != 0)
-        return -1;
+        return false;
     bool is_sent = put_request(end, request, ends[1]);
 
     close(ends[1]); /* otherwise we would wait for ourselves */
-    if (!is_sent)
-        close(ends[0]);
-    return is_sent ? ends[0] : -1;
-}
+    bool has_reply = is_sent && receive_reply(ends[0], ret_reply);
 
-/* False: the other end is closed. */
-static bool put(int end, const void *packet, size_t n_bytes)
-{
-    ssize_t n;
-
-    do
-        n = send(end, packet, n_bytes, MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
-    return n == (ssize_t)n_bytes;
-}
-
-bool cut_request_finish(int own_end, const struct cut_order *order, struct cut_reply *ret_reply)
-{
-    ssize_t n = 0;
-
-    /* A failure here shows in what is received next. If the peer closed without reading our packet,
-     * or replied without it, the socket reports that first, and once. */
-    (void)put(own_end, order, sizeof *order);
-    do
-        n = recv(own_end, ret_reply, sizeof *ret_reply, 0);
-    while (n < 0 && (errno == EINTR || errno == ECONNRESET));
-    close(own_end);
-    return n == sizeof *ret_reply;
-}
-
-void cut_request_cancel(int own_end)
-{
-    if (own_end >= 0)
-        close(own_end);
+    close(ends[0]);
+    return has_reply;
 }
 
 static int descriptor_of(struct msghdr *message)
@@ -117,15 +97,8 @@ int cut_request_take(int end, struct cut_request *ret_request, int *ret_reply_fd
     return -EPROTO;
 }
 
-bool cut_request_receive(int reply_fd, int max_ms, struct cut_order *ret_order)
-{
-    struct pollfd end = {.fd = reply_fd, .events = POLLIN};
-
-    return poll(&end, 1, max_ms) > 0
-           && recv(reply_fd, ret_order, sizeof *ret_order, MSG_DONTWAIT) == sizeof *ret_order;
-}
-
 void cut_request_reply(int reply_fd, const struct cut_reply *reply)
 {
-    (void)put(reply_fd, reply, sizeof *reply);
+    while (send(reply_fd, reply, sizeof *reply, MSG_NOSIGNAL) < 0 && errno == EINTR)
+        continue;
 }

@@ -54,8 +54,6 @@ void lifetime_class_bounds(unsigned index, uint64_t *ret_from, uint64_t *ret_to)
 
 /* ---- time buckets and ranges ---- */
 
-/* The collector counts blocks that it elides so that all totals stay exact. So it must know which
- * bucket or range each of them falls into. */
 enum {
     REPORT_GRID_BUCKETS_LOG2 = 10, /* most buckets of a timeline, all equal */
     REPORT_GRID_FIRST_SHIFT = 10,  /* log2 of their width in ns, at least; also of snapshots */

@@ -131,11 +131,6 @@ int queries_check(const struct query_request *request, struct error *err)
     return parameters_check(&request->options, err);
 }
 
-enum left_out_needs queries_needs(const struct query_request *request)
-{
-    return query_needs(&request->options);
-}
-
 /* ---- asking ---- */
 
 static ssize_t write_to_client(void *cookie, const char *data, size_t size)

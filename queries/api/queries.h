@@ -20,7 +20,6 @@
 #ifndef MTRACE_QUERIES_QUERIES_H
 #define MTRACE_QUERIES_QUERIES_H
 
-#include "lib/logfile/left_out.h"
 #include "queries/api/queries_parameters.h"
 #include "queries/core/command.h"
 
@@ -69,10 +68,6 @@ int queries_set(struct query_request *request, const char *name, const char *val
 
 /* Checks command, arguments and parameters without the database. */
 int queries_check(const struct query_request *request, struct error *err);
-
-/* The tables that the query needs, as far as they are known without the database. Call
- * queries_check before. */
-enum left_out_needs queries_needs(const struct query_request *request);
 
 /* The parameter time_limit; 0: none. */
 int64_t queries_time_limit_ns(const struct query_request *request);

@@ -26,7 +26,6 @@ static struct query_request *request; /* global for the signal handler */
 static volatile sig_atomic_t signal_taken;
 
 static bool is_about_one_file; /* --about */
-static bool has_client_left;   /* the client of --await has disconnected */
 
 static void handle_signal(int number)
 {
@@ -196,15 +195,6 @@ static int set_names(const struct query_names *names, struct error *err)
     return rc == 0 ? queries_check(request, err) : rc;
 }
 
-/* For --await: sends the needs of the query and waits for the database. False: the client
- * disconnected. */
-static bool wait_for_database(void)
-{
-    char byte = (char)queries_needs(request);
-
-    return send(STDIN_FILENO, &byte, 1, MSG_NOSIGNAL) == 1 && recv(STDIN_FILENO, &byte, 1, 0) == 1;
-}
-
 static int run(int argc, char **argv, struct error *err)
 {
     struct command_line line;
@@ -213,9 +203,6 @@ static int run(int argc, char **argv, struct error *err)
     is_about_one_file = rc == 0 && line.only_file;
     if (rc == 0)
         rc = set_names(&line.names, err);
-    has_client_left = rc == 0 && line.is_to_wait && !wait_for_database();
-    if (has_client_left)
-        return 0;
     if (rc == 0 && line.output_path) /* the input may be a log, which the library never sees */
         rc = output_file_check_input(line.output_path, line.names.database, err);
     if (rc == 0 && line.names.database)
@@ -279,10 +266,8 @@ static int report(const struct error *err)
         print_usage_error(err->text);
     else
         (void)fprintf(stderr, "mtrace-query: %s\n", err->text);
-    if (err->code == ERROR_LEFT_OUT && is_about_one_file)
-        return LEFT_OUT_EXIT;
     if (err->code == ERROR_LEFT_OUT_ROWS && is_about_one_file)
-        return LEFT_OUT_ROWS_EXIT;
+        return LEFT_OUT_EXIT;
     if (err->code == ERROR_INTERRUPTED && !signal_taken && is_about_one_file)
         return ERROR_EXIT_LATE;
     return err->code == ERROR_INTERRUPTED ? signal_taken ? 128 + signal_taken : EXIT_FAILURE
@@ -300,7 +285,6 @@ int main(int argc, char **argv)
     rc = request ? run(argc, argv, &err) : error_set(&err, ERROR_NOMEM, "no memory for a request");
     status = rc != 0                       ? report(&err)
              : queries_has_failed(request) ? QUERIES_EXIT_FAIL_IF
-             : has_client_left             ? EXIT_FAILURE
                                            : EXIT_SUCCESS;
     queries_free(request);
     pager_finish();

@@ -22,7 +22,6 @@ const struct query_option query_own_options[] = {
     {"csv", 0, NULL, "the same as --format csv"},
     {"about", 0, "FILE",
      "the database; no other file is opened: for requests of untrusted clients"},
-    {"await", 0, NULL, NULL}, /* lib/logfile/left_out.h */
     {"help", 'h', NULL, "print the help that fits one screen, or that of the command"},
     {"usage", 0, NULL, "print the first line of the help"},
     {"version", 'V', NULL, "print the version"},

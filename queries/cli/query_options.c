@@ -221,15 +221,6 @@ static void set_only_file(struct parser *parser, const char *path)
     queries_set_untrusted(parser->request);
 }
 
-/* Passed by the process that makes the database, before the other arguments. */
-static void set_to_wait(struct parser *parser)
-{
-    if (parser->line->only_file && parser->rc == 0)
-        parser->rc =
-            error_set(parser->err, ERROR_USAGE, "--await: this kind of query does not wait");
-    parser->line->is_to_wait = true;
-}
-
 static int check_sealed(const struct command_line *line, struct error *err)
 {
     if (line->only_file && (line->output_path || line->is_forced))
@@ -302,8 +293,6 @@ static void parse_own(struct parser *parser, const char *name, char *text)
         set(parser, "format", name);
     else if (strcmp(name, "about") == 0)
         set_only_file(parser, text);
-    else if (strcmp(name, "await") == 0)
-        set_to_wait(parser);
     else if (strcmp(name, "help") == 0)
         parser->is_help = true;
     else if (strcmp(name, "usage") == 0)

@@ -34,7 +34,6 @@ struct command_line {
     const char *output_path; /* NULL: stdout */
     const char *only_file;   /* of the database, if known; NULL: any name may be a file */
     bool is_forced;
-    bool is_to_wait; /* first report what the query needs, then wait for the database */
 };
 
 /* Fills the query with the parameters and the command, but not with the names. Texts point into

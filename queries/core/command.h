@@ -8,8 +8,6 @@
 #ifndef MTRACE_QUERIES_COMMAND_H
 #define MTRACE_QUERIES_COMMAND_H
 
-#include "lib/logfile/left_out.h"
-
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -66,9 +64,8 @@ struct command {
                     struct error *err);
     int (*run)(struct query *query, struct error *err);
     bool needs_database;
-    bool needs_rows;           /* always reads rows of allocations: a slim import has none */
-    bool wants_rows;           /* has less to show without them */
-    enum left_out_needs needs; /* tables that it always needs */
+    bool needs_rows; /* always reads rows of allocations: a slim import has none */
+    bool wants_rows; /* has less to show without them */
     bool is_argument_optional;
     bool has_sites;      /* shows call sites: takes --blame-past */
     bool is_of_mappings; /* takes --protection and --peak-rss-min */

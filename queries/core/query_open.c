@@ -81,25 +81,6 @@ static bool is_about_rows(const struct query_options *options)
     return filter_scope_of(&options->filter) == FILTER_SCOPE_ROW;
 }
 
-/* A slim database has no views: a statement that lists those of the file needs one that has. */
-static bool is_about_file(const struct query_options *options)
-{
-    const char *statement = options->n_arguments > 0 && strcmp(options->command->name, "sql") == 0
-                                ? options->arguments[0]
-                                : "";
-
-    return strcasestr(statement, "sqlite_") != NULL;
-}
-
-enum left_out_needs query_needs(const struct query_options *options)
-{
-    if (is_about_rows(options))
-        return LEFT_OUT_NEEDS_ROWS;
-    if (options->command->wants_rows)
-        return LEFT_OUT_WANTS_ROWS;
-    return is_about_file(options) ? LEFT_OUT_NEEDS_MOMENTS : options->command->needs;
-}
-
 /* The only check for rows: in a slim import a query of rows would find nothing. */
 int query_need_rows(const struct query *query, struct error *err)
 {
@@ -127,7 +108,12 @@ int query_need_rows(const struct query *query, struct error *err)
 
 static int check_rows(const struct query *query, struct error *err)
 {
-    return is_about_rows(query->options) ? query_need_rows(query, err) : 0;
+    const struct query_options *options = query->options;
+
+    /* an untrusted client is answered from a full database instead of in part */
+    return is_about_rows(options) || (options->is_untrusted && options->command->wants_rows)
+               ? query_need_rows(query, err)
+               : 0;
 }
 
 /* Why samples cannot answer the query; NULL: they can. */

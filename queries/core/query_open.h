@@ -8,8 +8,6 @@
 #ifndef MTRACE_QUERIES_QUERY_OPEN_H
 #define MTRACE_QUERIES_QUERY_OPEN_H
 
-#include "lib/logfile/left_out.h"
-
 struct error;
 struct query;
 struct query_options;
@@ -24,9 +22,6 @@ int query_need_rows(const struct query *query, struct error *err);
 /* ERROR_LEFT_OUT with the reason if blocks are samples. Sums of estimates do not need this check:
  * row_feed applies the weights. */
 int query_need_every_block(const struct query *query, const char *why, struct error *err);
-
-/* What the query needs of its database as far as the options tell. SQL may need more. */
-enum left_out_needs query_needs(const struct query_options *options);
 
 /* Replaces the totals behind the views by those of the rows that pass the filters. */
 int query_install_filters(struct query *query, struct error *err);

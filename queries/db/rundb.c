@@ -16,8 +16,8 @@
 int rundb_error(const struct rundb *database, const char *doing, struct error *err)
 {
     if (database->left_out)
-        return error_set(err, database->lacks_rows ? ERROR_LEFT_OUT_ROWS : ERROR_LEFT_OUT,
-                         "'%s' has totals only, and no %s", database->path, database->left_out);
+        return error_set(err, ERROR_LEFT_OUT_ROWS, "'%s' has totals only, and no %s",
+                         database->path, database->left_out);
     return database_guard_error(&database->guard, database->handle, database->path, doing, err);
 }
 
@@ -54,22 +54,16 @@ static int open_handle(struct rundb *database, const char *path, int flags, stru
     return rundb_run(database, "PRAGMA temp_store = FILE; PRAGMA cache_size = -16384", err);
 }
 
-/* Refuses statements that read tables or columns that were not imported. SQLite does not report the
+/* Refuses statements that read tables of rows that were not imported. SQLite does not report the
  * schema of a table of which no column is read. */
-static int deny_left_out(void *context, int action, const char *first, const char *second,
-                         const char *schema, const char *trigger)
+static bool is_left_out(struct rundb *database, const char *table, const char *schema)
 {
-    struct rundb *database = context;
-    bool is_of_file = action == SQLITE_READ && (!schema || strcmp(schema, "main") == 0);
-    const char *rows = is_of_file && database->refuses_rows ? left_out_find_rows(first) : NULL;
-    const char *table = is_of_file ? left_out_find(first, database->is_without) : NULL;
+    bool is_of_file = !schema || strcmp(schema, "main") == 0;
+    const char *rows = is_of_file && database->refuses_rows ? left_out_find(table) : NULL;
 
-    (void)second;
-    (void)trigger;
-    if (rows || table)
-        database->left_out = rows ? rows : table;
-    database->lacks_rows |= rows != NULL;
-    return rows || table ? SQLITE_DENY : SQLITE_OK;
+    if (rows)
+        database->left_out = rows;
+    return rows != NULL;
 }
 
 /* One loads arbitrary code, the other reveals an address of this process. */
@@ -83,7 +77,7 @@ static bool is_forbidden_function(const char *name)
 /* The authorizer also sees the tables that views read. */
 static unsigned rows_of(const char *table)
 {
-    const char *rows = table ? left_out_find_rows(table) : NULL;
+    const char *rows = table ? left_out_find(table) : NULL;
 
     if (!rows)
         return 0;
@@ -97,10 +91,11 @@ static int authorize(void *context, int action, const char *first, const char *s
 {
     struct rundb *database = context;
 
-    if (deny_left_out(context, action, first, second, schema, trigger) != SQLITE_OK)
-        return SQLITE_DENY;
+    (void)trigger;
     switch (action) {
     case SQLITE_READ:
+        if (is_left_out(database, first, schema))
+            return SQLITE_DENY;
         database->rows_read |= rows_of(first);
         return SQLITE_OK;
     case SQLITE_SELECT:
@@ -119,31 +114,19 @@ static int authorize(void *context, int action, const char *first, const char *s
     }
 }
 
-/* `authorize` checks statements of users; in a slim import deny_left_out checks our own, too. The
- * cast is safe: no struct rundb is declared const, and both callbacks write to it. */
+/* `authorize` checks statements of users. The cast is safe: no struct rundb is declared const, and
+ * the callback writes to it. */
 static void guard_statements(const struct rundb *database, bool are_others)
 {
-    sqlite3_set_authorizer(database->handle,
-                           are_others             ? authorize
-                           : database->is_without ? deny_left_out
-                                                  : NULL,
+    sqlite3_set_authorizer(database->handle, are_others ? authorize : NULL,
                            (void *)(uintptr_t)database);
-}
-
-/* A value above the known ones means that all is left out. */
-static enum left_out left_out_of(int64_t value)
-{
-    return value >= LEFT_OUT_STACKS ? LEFT_OUT_STACKS
-           : value > 0              ? (enum left_out)value
-                                    : LEFT_OUT_NOTHING;
 }
 
 static int look_at_extent(struct rundb *database, struct error *err)
 {
     struct sqlite3_stmt *stmt;
     int rc = rundb_prepare(database,
-                           "SELECT max(value) FILTER (WHERE key = '" LEFT_OUT_META "'),"
-                           " max(value) FILTER (WHERE key = 'slim'),"
+                           "SELECT max(value) FILTER (WHERE key = 'slim'),"
                            " max(value) FILTER (WHERE key = 'early'),"
                            " max(value) FILTER (WHERE key = 'aggregate'),"
                            " (SELECT max(sample_bytes) FROM processes) FROM meta",
@@ -152,13 +135,11 @@ static int look_at_extent(struct rundb *database, struct error *err)
     if (rc != 0)
         return rc;
     rc = rundb_step(database, stmt, err);
-    database->is_without = left_out_of(sqlite3_column_int64(stmt, 0));
-    database->is_slim = sqlite3_column_int64(stmt, 1) != 0;
-    database->is_early = database->is_slim && sqlite3_column_int64(stmt, 2) != 0;
-    database->is_aggregate = database->is_slim && sqlite3_column_int64(stmt, 3) != 0;
-    database->sample_bytes = sqlite3_column_int64(stmt, 4);
+    database->is_slim = sqlite3_column_int64(stmt, 0) != 0;
+    database->is_early = database->is_slim && sqlite3_column_int64(stmt, 1) != 0;
+    database->is_aggregate = database->is_slim && sqlite3_column_int64(stmt, 2) != 0;
+    database->sample_bytes = sqlite3_column_int64(stmt, 3);
     sqlite3_finalize(stmt);
-    guard_statements(database, false);
     return rc < 0 ? rc : 0;
 }
 

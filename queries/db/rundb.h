@@ -17,7 +17,6 @@
 #ifndef MTRACE_QUERIES_RUNDB_H
 #define MTRACE_QUERIES_RUNDB_H
 
-#include "lib/logfile/left_out.h"
 #include "lib/sqlite/database_guard.h"
 
 #include <sqlite3.h>
@@ -51,14 +50,12 @@ struct rundb {
     struct sqlite3 *handle;
     const char *path;
     struct database_guard guard;
-    enum left_out is_without; /* left_out.h */
-    bool is_slim;             /* it has no rows of allocations */
-    bool refuses_rows;        /* reading tables of rows is refused */
+    bool is_slim;      /* it has no rows of allocations */
+    bool refuses_rows; /* reading tables of rows is refused */
     bool is_aggregate; /* slim except for the blocks live at the end: a bounded log (--aggregate) */
     bool is_early;     /* no rows yet: the log still grows */
     int64_t sample_bytes;         /* largest interval of all sampled processes; 0: none */
-    const char *left_out;         /* what was requested but not imported, or NULL */
-    bool lacks_rows;              /* `left_out` is rows of single blocks */
+    const char *left_out;         /* rows that were requested but not imported, or NULL */
     unsigned rows_read;           /* enum rundb_rows: read by statements after the lock */
     unsigned made;                /* enum rundb_made: computed, not read from the file */
     struct database_views *views; /* NULL: the views of the file are used */

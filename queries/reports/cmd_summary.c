@@ -207,12 +207,10 @@ static void print_totals(FILE *out, const struct summary_numbers *f, const char 
     print_temporary(out, f);
     if (summary_number(f, "elided_blocks") > 0)
         (void)fprintf(out,
-                      "elided      %s, all of them freed soon: in all totals, without rows%s\n",
-                      counted(&t, summary_number(f, "elided_blocks"), "block"),
-                      summary_number(f, "threads") > 1
-                          ? "; the peak may have been higher by those live at one time"
-                            " (meta: elided.most_live_bytes)"
-                          : "");
+                      "elided      %s, all of them freed soon: in all totals, without rows; "
+                      "the peak may have been higher by those live at one time "
+                      "(meta: elided.most_live_bytes)\n",
+                      counted(&t, summary_number(f, "elided_blocks"), "block"));
     (void)fprintf(out, "peak        %s in %s at %s\n", estimated_bytes(&t, f, "peak_bytes"),
                   estimated_blocks(&t, f, "peak_blocks"),
                   units_format_duration(summary_number(f, "peak_ns"), peak));

@@ -98,8 +98,6 @@ static int append_who_pins(const struct finding_run *run, const struct heap *hea
     char text[2][UNITS_TEXT_BYTES];
     int rc;
 
-    if (run->query->database.is_without >= LEFT_OUT_MOMENTS)
-        return 0;
     (void)snprintf(view, sizeof(view), "(SELECT * FROM pinning WHERE at = '%s')", heap->at);
     rc = read_first_row(run, "would_free_bytes, usable_bytes, 0", view, &row, err);
     if (rc != 1)

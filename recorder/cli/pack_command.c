@@ -8,8 +8,6 @@
 #include "lib/logfile/successor_logs.h"
 #include "lib/process/output_file.h"
 #include "lib/process/writer_liveness.h"
-#include "recorder/pack/elide.h"
-#include "recorder/pack/elide_frames.h"
 #include "recorder/pack/frame_index.h"
 #include "recorder/pack/packed_log.h"
 #include "recorder/pack/packing.h"
@@ -225,75 +223,18 @@ static bool is_events(const struct log_frame *frame)
                || frame->segment.kind == LOG_SEGMENT_FALLBACK);
 }
 
-/* Appends an elided frame of events; `payload` is the decoded original. */
-static int append_elided(struct packing *packing, const struct log_frame *frame,
-                         const void *payload, struct error *err)
-{
-    uint32_t n_bytes = frame->raw_bytes;
-    uint64_t n_events;
-    const void *elided =
-        elide_temporary(packing->elide, &frame->segment, payload, packing->others, 0, &n_bytes);
-    size_t n = packing_put_elided(packing, &frame->segment, payload, frame->raw_bytes, elided,
-                                  n_bytes, &n_events);
-
-    packing->n_events += n_events;
-    return packed_log_append(packing->packed, packing->frame, n, err);
-}
-
-/* Copies frames unchanged; with `elision`, without those of events. */
-static int copy_frames(const struct source *source, struct packing *packing,
-                       struct elide_frames *elision, struct error *err)
+/* Copies frames unchanged. */
+static int copy_frames(const struct source *source, struct packing *packing, struct error *err)
 {
     int code = 0;
 
     for (size_t i = 0; code == 0 && i < source->frames.n_frames; i++) {
         const struct log_frame *frame = frame_index_get(&source->frames, i);
-        const void *payload = NULL;
         if (frame->kind == LOG_FRAME_TRAILER)
             continue;
-        if (elision && is_events(frame) && frame->segment.kind == LOG_SEGMENT_EVENTS)
-            payload = elide_frames_get(elision, i);
-        if (payload) {
-            code = append_elided(packing, frame, payload, err);
-        } else {
-            packing->n_events += frame->n_events;
-            code = packed_log_append(packing->packed, frame, pack_frame_bytes(frame), err);
-        }
+        packing->n_events += frame->n_events;
+        code = packed_log_append(packing->packed, frame, pack_frame_bytes(frame), err);
     }
-    return code;
-}
-
-/* CU-3: dropped frees are unknown, too. */
-static bool is_complete(const struct log_header *file)
-{
-    struct recording_totals totals = {0};
-
-    recording_count_drops(file, &totals);
-    return totals.n_dropped == 0;
-}
-
-/* Copies event frames elided if all frees are known; those of the live log must be read first. */
-static int elide_all_frames(struct source *source, struct packing *packing,
-                            const struct log_header *file, struct error *err)
-{
-    uint64_t margin_ticks = (uint64_t)(ELIDE_MARGIN_NS * packing->ticks_per_ns);
-    struct elide_frames *elision = malloc(sizeof(*elision));
-    bool is_eliding = is_complete(file) && packing->ticks_per_ns > 0;
-    int code;
-
-    if (!elision
-        || !elide_frames_init(elision, &source->frames, packing->pack, packing->others,
-                              margin_ticks)) {
-        free(elision);
-        return error_set(err, ERROR_NOMEM, "not enough memory");
-    }
-    if (is_eliding && source->has_live)
-        is_eliding = last_frees_read(packing->others, &source->live);
-    elide_set_clock(packing->elide, file, packing->settings.time_shift);
-    code = copy_frames(source, packing, is_eliding ? elision : NULL, err);
-    packing->knows_frees = is_eliding && elide_frames_learn_all(elision);
-    elide_frames_done(elision);
-    free(elision);
     return code;
 }
 
@@ -364,8 +305,7 @@ static int write_all(struct source *source, struct packing *packing, struct erro
     if (source->has_frames)
         keep_time_shift(source, packing);
     if (source->has_frames && !source->is_rotated)
-        code = packing->elide ? elide_all_frames(source, packing, &file, err)
-                              : copy_frames(source, packing, NULL, err);
+        code = copy_frames(source, packing, err);
     if (code == 0 && source->has_frames && source->has_live)
         code = mark_packed(source, err);
     if (code)
@@ -411,12 +351,10 @@ static void take_outcome(const struct packing *packing, const struct source *sou
     get_file(source, &file);
     ret_outcome->is_bounded = bounded_flag(source);
     ret_outcome->exit_summary.is_beginning_given = source->is_rotated;
-    ret_outcome->exit_summary.is_eliding = packing->elide != NULL;
     /* Frames are copied unread. */
     totals->has_allocations = packing->has_allocations || source->has_frames;
     totals->n_events = packing->n_events;
     totals->file_bytes = (uint64_t)packing->packed->end_offset;
-    totals->n_elided = elide_count(packing->elide);
     totals->n_threads = atomic_load_explicit(&file.n_threads, memory_order_relaxed);
     memcpy(totals->unseen, packing->unseen, sizeof(totals->unseen));
     recording_count_drops(&file, totals);
@@ -431,8 +369,7 @@ static int pack_into(struct source *source, const struct options *options, const
         packing_new(&source->live, &packed, pack, options->is_compressed ? ZSTD_LEVEL : 0);
     int code = 0;
 
-    if (!pack || !packing
-        || (options->elide_ms && !packing_start_eliding(packing, options->elide_ms * 1000000)))
+    if (!pack || !packing)
         code = error_set(err, ERROR_NOMEM, "not enough memory");
     if (code == 0)
         code = source->is_rotated ? resume(source, &packed, err)
@@ -460,12 +397,12 @@ static int pack_into(struct source *source, const struct options *options, const
 /* The rest of a bounded log's pool goes into the file that its rotated files lie beside. */
 static int check_ring(const struct source *source, const struct options *options, struct error *err)
 {
-    if (!bounded_flag(source) || (!options->has_output && !options->elide_ms))
+    if (!bounded_flag(source) || !options->has_output)
         return 0;
     return error_set(err, ERROR_USAGE,
-                     "'%s' was recorded with --aggregate: it is packed in its place, and as it is, "
-                     "without %s",
-                     options->input, options->has_output ? "--output" : "--cull-temporary");
+                     "'%s' was recorded with --aggregate: it is packed in its place, without "
+                     "--output",
+                     options->input);
 }
 
 /* Its other events are on another machine. */
@@ -486,26 +423,6 @@ static int check_rotated(const struct source *source, const struct options *opti
                                         options->input, options->input);
 }
 
-/* An elided block counts as one, but a sample stands for many. */
-static int check_eliding(const struct source *source, const struct options *options,
-                         struct error *err)
-{
-    struct log_header file;
-
-    get_file(source, &file);
-    if (options->elide_ms && source->is_rotated)
-        return error_set(err, ERROR_USAGE,
-                         "the beginning of '%s' is on the machine that it was sent to, so blocks "
-                         "cannot be elided here: pack it without --cull-temporary",
-                         options->input);
-    if (!options->elide_ms || file.sample_bytes == 0)
-        return 0;
-    return error_set(err, ERROR_USAGE,
-                     "'%s' has samples only (--sample-bytes), and --cull-temporary counts all "
-                     "blocks: pack it without --cull-temporary",
-                     options->input);
-}
-
 /* Only options->input. */
 static int pack_log(const struct options *options, struct outcome *ret_outcome, struct error *err)
 {
@@ -518,8 +435,6 @@ static int pack_log(const struct options *options, struct outcome *ret_outcome, 
         code = open_parts(&source, options->force, err);
     if (code == 0)
         code = check_rotated(&source, options, err);
-    if (code == 0)
-        code = check_eliding(&source, options, err);
     if (code == 0)
         code = check_ring(&source, options, err);
     if (code == 0) {

@@ -310,8 +310,8 @@ static const struct argp_option option_table[] = {
 
     {NULL, 0, NULL, 0, "Size of the log:", 5},
     {"cull-temporary", KEY_ELIDE, "MS", 0,
-     "Leave out blocks that a thread frees within MS milliseconds; totals stay exact, a peak "
-     "of several threads is a lower bound",
+     "Leave out blocks that a thread frees within MS milliseconds; totals stay exact, peaks "
+     "are lower bounds",
      0},
     {"aggregate", KEY_AGGREGATE, NULL, 0,
      "Keep what events amount to, and blocks that are live, but not each block that once was: the log does not "
@@ -389,6 +389,8 @@ static error_t parse_arguments(int key, struct argp_state *state)
             argp_error(
                 state,
                 "--cull-temporary counts all blocks, and --sample-bytes (or MTRACE_SAMPLE_BYTES) records few");
+        if (options->input && options->elide_ms)
+            argp_error(state, "--cull-temporary works while recording, not with --pack");
         check_aggregate(state);
         sending_options_check(state);
         collector_options_add_settings(state);

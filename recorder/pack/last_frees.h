@@ -12,8 +12,6 @@
  *   LR-1 After last_frees_read every free that was committed before the call is in the table.
  *   LR-2 A segment is read to its end before it is recycled: the caller reads after taking sealed
  *        segments, and recycles only those.
- *   LR-3 The same holds for synchronization points (sync_points.h): a reaction to one comes after
- *        it was committed.
  *
  * Notes: Why LR-1: a free is committed before the real free, and a move before mtrace_move
  * returns. So a thread that got the address again, and freed it in a segment sealed before the
@@ -29,7 +27,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sync_points;
 struct last_frees;
 
 /* NULL without memory. */
@@ -40,13 +37,8 @@ void last_frees_free(struct last_frees *frees);
  * is invalid: from then on answers are unreliable. */
 bool last_frees_read(struct last_frees *frees, const struct live_log *live);
 
-/* Reads one whole payload of EVENTS or FALLBACK, for --pack; false if it is invalid.
- * *ret_last_ticks: the time of its last event, 0 without events. */
-bool last_frees_read_payload(struct last_frees *frees, const struct log_segment *segment,
-                             const void *payload, uint32_t n_bytes, uint64_t *ret_last_ticks);
-
-/* The synchronization points in the events read so far; owned by `frees`. */
-struct sync_points *last_frees_sync_points(struct last_frees *frees);
+/* Learns of one free. */
+void last_frees_learn(struct last_frees *frees, uint64_t address, uint32_t thread, uint64_t ticks);
 
 /* The latest free by another thread at `address`, or at an address in the same slot; in ticks, 0:
  * none. */

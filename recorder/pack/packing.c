@@ -7,11 +7,9 @@
 #include "lib/base/monotonic.h"
 #include "lib/base/utf8.h"
 #include "recorder/pack/elide.h"
-#include "recorder/pack/elide_totals.h"
 #include "recorder/pack/last_frees.h"
 #include "recorder/pack/module_files.h"
 #include "recorder/pack/process_tree.h"
-#include "recorder/pack/sync_points.h"
 #include "recorder/patch/allocator.h"
 #include "recorder/patch/patch_plan.h"
 
@@ -53,9 +51,9 @@ void packing_free(struct packing *packing)
     free(packing);
 }
 
-bool packing_start_eliding(struct packing *packing, uint64_t max_ns)
+bool packing_start_eliding(struct packing *packing, uint64_t max_ns, uint64_t max_bytes)
 {
-    packing->elide = elide_new(max_ns);
+    packing->elide = elide_new(max_ns, max_bytes);
     packing->others = last_frees_new();
     packing->knows_frees = packing->is_alone = true;
     return packing->elide && packing->others;
@@ -96,6 +94,7 @@ void packing_abandon(struct packing *packing)
 void packing_hold_until(struct packing *packing, uint64_t monotonic_ns)
 {
     packing->hold_ns = later(packing->hold_ns, monotonic_ns);
+    packing->has_requests |= monotonic_ns != 0;
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */
@@ -186,13 +185,28 @@ static uint64_t ticks_of(const struct log_header *file, uint64_t at_ns, uint64_t
     return before < (double)now_ticks ? now_ticks - (uint64_t)(int64_t)before : 1;
 }
 
-/* Events stamped before this time are not elided from now on. */
+/* When the earliest event began that is not packed yet, at the earliest. */
+static uint64_t find_unpacked(const struct live_log *live)
+{
+    uint64_t ticks = UINT64_MAX;
+
+    for (uint32_t i = live_log_next_used(live, 0); i < live->n_mapped;
+         i = live_log_next_used(live, i + 1))
+        if (live_log_segment(live, i)->kind == LOG_SEGMENT_EVENTS)
+            ticks = earlier(ticks, live_log_segment(live, i)->base_ticks);
+    return ticks - earlier(ticks, LOG_EARLY_TICKS);
+}
+
+/* Events stamped before this time are not elided from now on. Followers keep only what is before
+ * it, so in a log that is followed it also passes by segments that take long to fill. */
 static uint64_t find_watermark(const struct packing *packing, uint64_t now_ticks, uint64_t now_ns)
 {
     const struct log_header *file = &packing->live->seen;
     uint64_t ticks = ticks_of(file, now_ns - PACKING_WATERMARK_NS, now_ticks, now_ns);
 
-    if (packing->n_backlog)
+    if (!packing->ring && !packing->has_requests)
+        ticks = earlier(ticks, find_unpacked(packing->live));
+    else if (packing->n_backlog)
         ticks = earlier(
             ticks, later(live_log_segment(packing->live, packing->backlog->index)->base_ticks,
                          ticks_of(file, now_ns - PACKING_MAX_WATERMARK_NS, now_ticks, now_ns)));
@@ -214,9 +228,6 @@ void packing_note_watermark(struct packing *packing)
     } else if (now_ticks > file->start_ticks && now_ns > file->start_monotonic_ns) {
         report_watermark(
             packing, later(packing->watermark_ticks, find_watermark(packing, now_ticks, now_ns)));
-        sync_points_forget(last_frees_sync_points(packing->others),
-                           packing->watermark_ticks
-                               - earlier(packing->watermark_ticks, LOG_EARLY_TICKS));
     }
 }
 
@@ -235,76 +246,33 @@ static bool may_elide(const struct packing *packing, const struct log_segment *s
     return n_dropped == 0;
 }
 
-/* For a thread's segment, packed independently of other threads. */
-static size_t put_elided(struct packing *packing, const struct log_segment *segment,
-                         uint32_t n_bytes, uint64_t *ret_n_events)
+/* Packs a copied segment into packing->frame; *ret_n_events: of the program. */
+static size_t put_segment(struct packing *packing, const struct log_segment *segment,
+                          uint32_t n_bytes, uint64_t *ret_n_events, uint64_t *ret_n_elided)
 {
-    uint32_t n_elided_bytes = n_bytes;
-    const struct log_header *file = &packing->live->seen;
     bool is_compressed = packing->settings.zstd_level > 0;
-
-    elide_set_clock(packing->elide, file, is_compressed ? packing->settings.time_shift : 0);
-    const void *elided = elide_temporary(packing->elide, segment, packing->payload,
-                                         packing->is_alone ? NULL : packing->others,
-                                         packing->watermark_ticks, &n_elided_bytes);
-    return packing_put_elided(packing, segment, packing->payload, n_bytes, elided, n_elided_bytes,
-                              ret_n_events);
-}
-
-static size_t put_plain(struct packing *packing, const struct log_segment *segment,
-                        uint32_t n_bytes, uint64_t *ret_n_events)
-{
+    struct elide_result result = {.payload = packing->payload, .n_bytes = n_bytes};
+    struct elide_input input = {
+        .segment = segment,
+        .payload = packing->payload,
+        .n_bytes = n_bytes,
+        .time_shift = is_compressed ? packing->settings.time_shift : 0,
+        .others = packing->is_alone ? NULL : packing->others,
+        .from_ticks = packing->watermark_ticks,
+        .ticks_per_ns = tick_rate(&packing->live->seen),
+    };
     struct log_frame frame;
-    size_t n = pack_segment(packing->pack, &packing->settings, segment, packing->payload, 0,
-                            n_bytes, packing->frame);
+
+    if (input.ticks_per_ns == 0) /* the header's readings are too close together */
+        input.ticks_per_ns = packing->ticks_per_ns;
+    if (may_elide(packing, segment))
+        elide_segment(packing->elide, &input, &result);
+    size_t n = pack_segment(packing->pack, &packing->settings, segment, result.payload, 0,
+                            result.n_bytes, packing->frame);
 
     memcpy(&frame, packing->frame, sizeof(frame));
-    *ret_n_events = frame.n_events;
-    return n;
-}
-
-/* Comparing is worthwhile: an unelided frame is probably smaller, or the last comparison is long
- * ago. */
-static bool may_be_better_as_it_was(struct packing_usual *usual, uint32_t n_bytes,
-                                    size_t n_elided_frame)
-{
-    return usual->n_bytes == 0 || ++usual->n_since == PACKING_LOOK
-           || (uint64_t)n_elided_frame * usual->n_bytes > (uint64_t)usual->n_frame * n_bytes;
-}
-
-/* PG-7. elide_undo applies to the last call. In a bounded log only the number of events for the
- * follower matters. */
-static bool is_better_as_it_was(struct packing *packing, const struct log_segment *segment,
-                                const void *payload, uint32_t n_bytes, size_t n_elided_frame,
-                                size_t *ret_n_frame)
-{
-    if (packing->ring || !may_be_better_as_it_was(&packing->usual, n_bytes, n_elided_frame))
-        return false;
-    size_t n = pack_segment(packing->pack, &packing->settings, segment, payload, 0, n_bytes,
-                            packing->other_frame);
-
-    packing->usual = (struct packing_usual){.n_bytes = n_bytes, .n_frame = n};
-    *ret_n_frame = n;
-    return n + n / 64 < n_elided_frame;
-}
-
-size_t packing_put_elided(struct packing *packing, const struct log_segment *segment,
-                          const void *payload, uint32_t n_bytes, const void *elided,
-                          uint32_t n_elided_bytes, uint64_t *ret_n_events)
-{
-    size_t n = pack_segment(packing->pack, &packing->settings, segment, elided, 0, n_elided_bytes,
-                            packing->frame);
-    size_t n_other;
-
-    if (elided != payload && is_better_as_it_was(packing, segment, payload, n_bytes, n, &n_other)) {
-        memcpy(packing->frame, packing->other_frame, n_other);
-        elide_undo(packing->elide);
-        elided = payload;
-        n_elided_bytes = n_bytes;
-        n = n_other;
-    }
-    *ret_n_events = elided == payload ? elide_totals_count_events(elided, n_elided_bytes / 8)
-                                      : elide_n_events(packing->elide);
+    *ret_n_events = result.n_elided ? result.n_events : frame.n_events;
+    *ret_n_elided = result.n_elided;
     return n;
 }
 
@@ -330,7 +298,7 @@ static int append_events(struct packing *packing, const struct packing_item *ite
     uint32_t n_bytes = live_log_copy_segment(packing->live, item->index, item->sequence, &segment,
                                              packing->payload);
     uint64_t n_events;
-    bool is_elided;
+    uint64_t n_elided;
     size_t n;
     int code;
 
@@ -338,18 +306,15 @@ static int append_events(struct packing *packing, const struct packing_item *ite
         return 0;
     packing->has_allocations =
         packing->has_allocations || pack_has_allocations(&segment, packing->payload, n_bytes);
-    is_elided = may_elide(packing, &segment);
-    n = is_elided ? put_elided(packing, &segment, n_bytes, &n_events)
-                  : put_plain(packing, &segment, n_bytes, &n_events);
+    n = put_segment(packing, &segment, n_bytes, &n_events, &n_elided);
     fault_point("encoded");
     code = append_frame(packing, n, err);
     packing->has_packed_events |= code == 0 && segment.kind == LOG_SEGMENT_EVENTS;
     fault_point("appended");
-    if (code && is_elided)
-        elide_undo(packing->elide);
     if (code)
         return code;
     packing->n_events += n_events;
+    packing->n_elided += n_elided;
     return 0;
 }
 

@@ -22,15 +22,11 @@
  *   PG-5 A frame elides no event stamped before the log_packing.watermark_ticks that a reader saw
  *        before it listed the frames.
  *   PG-6 No elided block crosses a time for which a report is requested.
- *   PG-7 With --cull-temporary a frame is at most 1/64 larger than without, as far as segments are
- *        packed both ways; a bounded log elides all it can.
  *
  * Notes: PG-5: the follower can read segments while they are filled, and continue in the frames
  * made of them (importer/log/log_input.h). PG-6: the totals would be counted after that time.
  * From before a program stamps its marker until its request is received nothing is elided
- * (LOG_REQUEST_TURN); times of our own requests come by packing_hold_until. PG-7: both ways are
- * compared if recent segments of this kind were smaller unelided, and for one of PACKING_LOOK
- * segments; frames of a bounded log do not stay.
+ * (LOG_REQUEST_TURN); times of our own requests come by packing_hold_until.
  *
  * Threads: one.
  */
@@ -55,11 +51,10 @@ struct module_files;
 enum {
     PACKING_STEP_MAX = 64, /* segments of one step: a few milliseconds */
     PACKING_UNSEEN_BYTES = 512,
-    PACKING_LOOK = 16, /* PG-7 */
 };
 
-/* Events older than this are not elided any more (PG-5): most segments are filled and packed within
- * it. The second value applies while segments wait to be packed. */
+/* In a bounded log, and after a request, events older than this are not elided any more (PG-5):
+ * most segments are filled and packed within it. The second value applies while segments wait. */
 #define PACKING_WATERMARK_NS     UINT64_C(400000000)
 #define PACKING_MAX_WATERMARK_NS UINT64_C(2000000000)
 
@@ -67,13 +62,6 @@ enum {
 struct packing_item {
     uint64_t sequence;
     uint32_t index;
-};
-
-/* The size of a recent segment that was packed unelided (PG-7). */
-struct packing_usual {
-    uint32_t n_bytes; /* of its payload; 0: none was */
-    size_t n_frame;
-    unsigned n_since; /* segments since then */
 };
 
 struct packing {
@@ -85,6 +73,7 @@ struct packing {
     struct last_frees *others; /* with elide; not NULL */
     bool has_readers;          /* with elide: packing_expect_readers was called */
     uint64_t hold_ns;          /* the latest time of packing_hold_until */
+    bool has_requests;         /* packing_hold_until was called */
     uint64_t watermark_ticks;  /* if watched: events before it are not elided (PG-5) */
     struct pack_settings settings;
     bool has_packed_events; /* of a thread: settings.time_shift is fixed */
@@ -93,6 +82,7 @@ struct packing {
     size_t n_backlog;
     size_t n_capacity;
     uint64_t n_events;                 /* of the program, including elided blocks */
+    uint64_t n_elided;                 /* blocks */
     double ticks_per_ns;               /* 0: not known yet */
     bool has_header;                   /* written since the program attached */
     bool is_alone;                     /* with elide: the program has had one thread so far */
@@ -101,20 +91,18 @@ struct packing {
     struct module_files *module_files; /* the same */
     char *executable;                  /* from its own definition; owned, NULL: not known */
     char unseen[PACKING_UNSEEN_BYTES]; /* set by packing_finish; "": nothing */
-    struct packing_usual usual;
-    bool has_allocations; /* one was packed */
+    bool has_allocations;              /* one was packed */
     /* Not cleared: written before they are read, and a short program touches little of them. */
     uint64_t payload[LOG_SEGMENT_PAYLOAD_BYTES / 8]; /* a copy, see PG-4 */
     uint8_t frame[PACK_SEGMENT_MAX_BYTES];
-    uint8_t other_frame[PACK_SEGMENT_MAX_BYTES];
 };
 
 /* The caller keeps the logs and the workspace. zstd_level 0: no compression. */
 struct packing *packing_new(struct live_log *live, struct packed_log *packed, struct pack *pack,
                             int zstd_level);
 
-/* Elides blocks that live up to max_ns from now on; false without memory. */
-bool packing_start_eliding(struct packing *packing, uint64_t max_ns);
+/* Elides blocks below max_bytes that live up to max_ns from now on; false without memory. */
+bool packing_start_eliding(struct packing *packing, uint64_t max_ns, uint64_t max_bytes);
 
 /* Call after packing_start_eliding if the program still writes and the log may be read while it
  * grows (PG-5, PG-6). */
@@ -125,7 +113,7 @@ void packing_free(struct packing *packing);
 void packing_abandon(struct packing *packing);
 
 /* A request will ask about this CLOCK_MONOTONIC time, which must be later than everything packed
- * (PG-6). */
+ * (PG-6). 0: there is none. */
 void packing_hold_until(struct packing *packing, uint64_t monotonic_ns);
 
 /* Publishes the watermark in the live log (PG-5). Call often, even if nothing can be packed: the
@@ -150,13 +138,6 @@ int packing_append_trailer(struct packing *packing, const struct log_header *fil
  * the largest power of two ticks within 16 ns. No rounding while the readings are too close
  * together. */
 void packing_set_clock(struct packing *packing, const struct log_header *file);
-
-/* Puts the frame of an EVENTS segment into packing->frame and returns its size: elided, or unelided
- * if `elided` is the payload itself or PG-7 requires it. *ret_n_events: the program events that it
- * stands for. */
-size_t packing_put_elided(struct packing *packing, const struct log_segment *segment,
-                          const void *payload, uint32_t n_bytes, const void *elided,
-                          uint32_t n_elided_bytes, uint64_t *ret_n_events);
 
 /* Appends samples, at most PACK_SAMPLES_MAX. */
 int packing_append_samples(struct packing *packing, const struct log_sample *samples, uint32_t n,

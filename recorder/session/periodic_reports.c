@@ -167,11 +167,8 @@ static void look_for_end(struct periodic_reports *reports, const char *log_path)
 {
     int status;
 
-    if (!child_process_has_ended(&reports->work.child, &status)) {
-        child_process_watch(&reports->work.child);
-        child_process_watch(&follower_of(reports)->child);
+    if (!child_process_has_ended(&reports->work.child, &status))
         return;
-    }
     report_service_end(&reports->work);
     if (status != -1 && WIFEXITED(status))
         finish(reports, WEXITSTATUS(status), log_path);

@@ -8,7 +8,6 @@
 #include "lib/logfile/log_rotation.h"
 #include "lib/logfile/successor_logs.h"
 #include "lib/process/writer_liveness.h"
-#include "recorder/pack/elide.h"
 #include "recorder/pack/process_tree.h"
 
 #include <errno.h>
@@ -23,6 +22,10 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+enum {
+    AGGREGATE_ELIDE_BYTES = 4096, /* a peak is too low by a segment of these, for each thread */
+};
 
 static const uint64_t samples_every_ns = 1000000000;
 /* With a follower, which reads no event that a later sample may precede (log_set_watermark). */
@@ -88,8 +91,9 @@ static int prepare_packing(struct recording *recording, const struct recording_s
         recording->service.follower = settings->run_follower;
         recording->packing->settings.zstd_level = 0; /* the file is temporary */
     }
-    uint64_t elide_ns = recording->is_aggregate ? ELIDE_ANY_AGE : settings->elide_ns;
-    if (elide_ns && !packing_start_eliding(recording->packing, elide_ns))
+    uint64_t elide_ns = recording->is_aggregate ? UINT64_MAX : settings->elide_ns;
+    uint64_t elide_bytes = recording->is_aggregate ? AGGREGATE_ELIDE_BYTES : UINT64_MAX;
+    if (elide_ns && !packing_start_eliding(recording->packing, elide_ns, elide_bytes))
         return error_set(err, ERROR_NOMEM, "not enough memory");
     if (elide_ns)
         packing_expect_readers(recording->packing);
@@ -481,7 +485,7 @@ static void take_totals(struct recording *recording, const struct log_header *fi
 {
     *ret_totals = (struct recording_totals){
         .n_events = recording->packing->n_events,
-        .n_elided = elide_count(recording->packing->elide),
+        .n_elided = recording->packing->n_elided,
         .file_bytes = (uint64_t)recording->packed.end_offset,
         .flags = file->flags | (live_log_is_cut(&recording->live) ? LOG_FLAG_CUT : 0u),
         .n_threads = atomic_load_explicit(&file->n_threads, memory_order_relaxed),

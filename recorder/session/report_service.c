@@ -43,12 +43,11 @@ struct answering {
     const struct report_service_job *job;
     const char *database;
     int follower_end; /* -1: none */
-    int cut_end;      /* descriptor of the running cut_request to the follower; -1: none */
     int complaints;   /* gets error messages of child processes */
     uint64_t asked_ns;
     bool is_made, has_symbols; /* of the database */
     int failure;               /* an errno value, if it could not be made */
-    enum cut_extent extent;
+    bool has_rows;
 };
 
 /* Reports why a child process ended without a message of its own. */
@@ -114,8 +113,10 @@ static int wait_for(const struct answering *answering, const char *program, pid_
 {
     int status = -1;
 
-    if (pid < 0 || !child_time_limit_wait(pid, &status))
+    if (pid < 0)
         return EXIT_NOT_RUN;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
     explain_end(answering, program, status);
     return exit_status(status);
 }
@@ -141,7 +142,7 @@ static bool empty(int fd, off_t start)
 }
 
 /* Imports the log once, from its start. */
-static bool import(struct answering *answering, enum cut_extent extent, bool has_symbols)
+static bool import(struct answering *answering, bool has_rows, bool has_symbols)
 {
     const struct report_service_job *job = answering->job;
     const char *words[10] = {job->programs->import, "--force"};
@@ -156,7 +157,7 @@ static bool import(struct answering *answering, enum cut_extent extent, bool has
     words[n++] = until;
     if (!job->is_of_process_tree)
         words[n++] = "--only";
-    if (extent < CUT_ROWS)
+    if (!has_rows)
         words[n++] = "--slim";
     if (!has_symbols)
         words[n++] = "--no-symbols";
@@ -170,44 +171,24 @@ static bool import(struct answering *answering, enum cut_extent extent, bool has
     return status == 0;
 }
 
-/* Sends a request to the follower, if there is one, which then opens the log in parallel. */
-static void begin_cut(struct answering *answering)
+/* False: there is no follower, or it has exited. */
+static bool ask_follower(const struct answering *answering, bool has_rows, bool has_symbols,
+                         struct cut_reply *ret_reply)
 {
     const struct report_service_job *job = answering->job;
     struct cut_request request = {.asked_ns = answering->asked_ns,
                                   .until_ns = job->until_marker ? 0 : job->until_ns,
                                   .marker_ticks = job->marker_ticks,
-                                  .run_id = job->is_of_process_tree ? 0 : job->run_id};
+                                  .run_id = job->is_of_process_tree ? 0 : job->run_id,
+                                  .has_rows = has_rows,
+                                  .has_symbols = has_symbols};
 
-    if (answering->follower_end < 0 || answering->cut_end >= 0)
-        return;
+    if (answering->follower_end < 0)
+        return false;
     (void)snprintf(request.target, sizeof(request.target), "%s", answering->database);
     if (job->until_marker)
         (void)snprintf(request.until_marker, sizeof(request.until_marker), "%s", job->until_marker);
-    answering->cut_end = cut_request_begin(answering->follower_end, &request);
-}
-
-static void cancel_cut(struct answering *answering)
-{
-    cut_request_cancel(answering->cut_end);
-    answering->cut_end = -1;
-}
-
-/* Repeats the request if the needed detail level came too late for the first one. False: there is
- * no follower, or it has exited. */
-static bool ask_follower(struct answering *answering, enum cut_extent extent, bool has_symbols,
-                         struct cut_reply *ret_reply)
-{
-    const struct cut_order order = {.extent = extent, .has_symbols = has_symbols};
-    bool has_reply = false;
-
-    for (int n_tries = 0; n_tries < 2 && !has_reply; n_tries++) {
-        begin_cut(answering);
-        has_reply =
-            answering->cut_end >= 0 && cut_request_finish(answering->cut_end, &order, ret_reply);
-        answering->cut_end = -1;
-    }
-    return has_reply;
+    return cut_request_send(answering->follower_end, &request, ret_reply);
 }
 
 static void take_failure(struct answering *answering, const struct cut_reply *reply)
@@ -220,35 +201,28 @@ static void take_failure(struct answering *answering, const struct cut_reply *re
 }
 
 /* Does nothing if the existing database is sufficient. */
-static bool make_database(struct answering *answering, enum cut_extent extent, bool has_symbols)
+static bool make_database(struct answering *answering, bool has_rows, bool has_symbols)
 {
     struct cut_reply reply;
 
-    if (answering->is_made && answering->extent >= extent && answering->has_symbols == has_symbols)
+    if (answering->is_made && answering->has_rows >= has_rows
+        && answering->has_symbols == has_symbols)
         return true;
     answering->failure = EIO;
-    if (!ask_follower(answering, extent, has_symbols, &reply))
-        answering->is_made = import(answering, extent, has_symbols);
+    if (!ask_follower(answering, has_rows, has_symbols, &reply))
+        answering->is_made = import(answering, has_rows, has_symbols);
     else if (!(answering->is_made = reply.code == 0))
         take_failure(answering, &reply);
-    answering->extent = extent;
+    answering->has_rows = has_rows;
     answering->has_symbols = has_symbols;
     return answering->is_made;
-}
-
-static enum cut_extent extent_for(enum left_out_needs needs)
-{
-    return needs <= LEFT_OUT_NEEDS_MOMENTS ? (enum cut_extent)needs : CUT_ROWS;
 }
 
 /* A request as words; --no-symbols is an option of the import. */
 struct request {
     struct request_words split;
-    const char *words[REQUEST_WORDS_MAX
-                      + 5]; /* of mtrace-query --await; from the second on, of mtrace-query */
+    const char *words[REQUEST_WORDS_MAX + 4]; /* of mtrace-query */
     bool has_symbols;
-    pid_t pid; /* waits for the database at `end`; 0: none */
-    int end;
 };
 
 /* NULL, or an error text. */
@@ -259,11 +233,9 @@ static const char *parse(struct request *request, const struct answering *answer
     size_t n = 0;
 
     request->has_symbols = true;
-    request->pid = 0;
     if (wrong || request->split.n == 0)
         return wrong ? wrong : "it is empty";
     request->words[n++] = answering->job->programs->query;
-    request->words[n++] = "--await";
     request->words[n++] = "--about";
     request->words[n++] = answering->database;
     for (size_t i = 0; i < request->split.n; i++) {
@@ -276,99 +248,35 @@ static const char *parse(struct request *request, const struct answering *answer
     return NULL;
 }
 
-/* Lets the waiting process continue, with or without a database. */
-static int let_answer(const struct answering *answering, struct request *request, bool has_database)
-{
-    const char *program = answering->job->programs->query;
-    pid_t pid = request->pid;
-
-    if (has_database)
-        (void)send(request->end, "", 1, MSG_NOSIGNAL);
-    close(request->end);
-    request->pid = 0;
-    return wait_for(answering, program, pid);
-}
-
-/* Rejects an invalid request before a database is made. Returns an errno value if it was not
- * started. Else the process waits for its database, or has ended with *ret_status after an error or
- * for --help. */
-static int ask_needs(struct answering *answering, struct request *request,
-                     enum left_out_needs *ret_needs, int *ret_status)
-{
-    unsigned char needs;
-    int ends[2];
-
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-        int code = errno;
-        (void)dprintf(answering->complaints, "no socket: %s\n", strerror(code));
-        return code;
-    }
-    request->pid = start(answering, request->words, ends[1], answering->job->fd);
-    request->words[1] = request->words[0];
-    request->end = ends[0];
-    close(ends[1]);
-    if (!answering->is_made)
-        begin_cut(answering);
-    while (!child_time_limit_await(request->pid, request->end) && errno == EINTR)
-        continue;
-    if (recv(request->end, &needs, 1, 0) == 1) {
-        *ret_needs = (enum left_out_needs)needs;
-        return 0;
-    }
-    cancel_cut(answering);
-    *ret_status = let_answer(answering, request, false);
-    return 0;
-}
-
-/* The first time the waiting process answers. */
-static int ask(const struct answering *answering, struct request *request)
-{
-    return request->pid ? let_answer(answering, request, true)
-                        : run(answering, request->words + 1, answering->job->fd);
-}
-
-/* The next detail level; a failed query does not say which tables it lacked. */
-static enum cut_extent next_extent(enum cut_extent extent)
-{
-    return extent < CUT_SMALL ? CUT_SMALL : CUT_SLIM;
-}
-
-/* Most requests need few tables; SQL reports what it needs only when it has a database. */
-static int try_databases(struct answering *answering, struct request *request,
-                         enum cut_extent extent, int *ret_status)
+/* Most requests need totals only. mtrace-query says if this one needs rows of single blocks. */
+static int try_databases(struct answering *answering, const struct request *request,
+                         int *ret_status)
 {
     int fd = answering->job->fd;
     off_t start = lseek(fd, 0, SEEK_CUR);
+    bool has_rows = false;
 
     for (;;) {
+        if (!make_database(answering, has_rows, request->has_symbols))
+            return answering->failure;
         if (!empty(fd, start) || !empty(answering->complaints, 0))
             return EIO;
-        if (!make_database(answering, extent, request->has_symbols))
-            return answering->failure;
+        *ret_status = run(answering, request->words, fd);
+        if (*ret_status != LEFT_OUT_EXIT || has_rows)
+            return 0;
+        has_rows = true;
         if (!empty(answering->complaints, 0))
             return EIO;
-        *ret_status = ask(answering, request);
-        if (*ret_status == LEFT_OUT_ROWS_EXIT && extent < CUT_ROWS)
-            extent = CUT_ROWS;
-        else if (*ret_status == LEFT_OUT_EXIT && extent < CUT_SLIM)
-            extent = next_extent(extent);
-        else
-            return 0;
     }
 }
 
-static int answer_parsed(struct answering *answering, struct request *request)
+static int answer_parsed(struct answering *answering, const struct request *request)
 {
     int fd = answering->job->fd;
     off_t start = lseek(fd, 0, SEEK_CUR);
-    enum left_out_needs needs = LEFT_OUT_NEEDS_ROWS;
     int status = EXIT_NOT_RUN;
-    int code = ask_needs(answering, request, &needs, &status);
+    int code = try_databases(answering, request, &status);
 
-    if (code == 0 && request->pid)
-        code = try_databases(answering, request, extent_for(needs), &status);
-    if (request->pid)
-        (void)let_answer(answering, request, false);
     if (code == 0 && (status == 0 || status == EXIT_RULE_HOLDS))
         return status == 0 ? 0 : ERANGE;
     if (!empty(fd, start))
@@ -415,7 +323,6 @@ static int answer_all(const struct report_service_job *job, const struct report_
     struct answering answering = {.job = job,
                                   .database = database,
                                   .follower_end = follower_process_request_fd(follower),
-                                  .cut_end = -1,
                                   .complaints = memfd_create("complaints", MFD_CLOEXEC),
                                   .asked_ns = monotonic_now_ns()};
     int code = answering.complaints < 0 ? errno : 0;
@@ -616,11 +523,8 @@ static void look_for_end(struct report_service *service, const struct live_log *
 {
     int status = service->wait_status;
 
-    if (!service->has_ended && !child_process_has_ended(&service->work.child, &status)) {
-        child_process_watch(&service->work.child);
-        child_process_watch(&service->follower->child);
+    if (!service->has_ended && !child_process_has_ended(&service->work.child, &status))
         return;
-    }
     report_service_end(&service->work);
     finish(service, live, status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : EIO);
 }

@@ -15,8 +15,8 @@
  *   RP-1 Each log has one request at a time; others wait in the order of their arrival.
  *   RP-2 The words of a request reach only mtrace-query (--about), never a shell, and cannot name
  *        files or make it wait.
- *   RP-3 Each request gets an answer or an error unless mtrace-record is killed: stopped child
- *        processes are ended (HE-2, CP-1).
+ *   RP-3 Each request gets an answer or an error unless mtrace-record is killed. A child process
+ *        that is stopped is waited for.
  *   RP-4 Temporary files of an answer are removed when it is done, however its process ended.
  *   RP-5 mtrace-query waits only for us, and is ended after 30 s of CPU time, so no request blocks
  *        others for ever.

@@ -189,7 +189,6 @@ bool sender_process_has_ended(struct sender_process *sender, uint64_t now_ns)
     bool has_ended;
 
     if (sender->child.pid > 0) {
-        child_process_watch(&sender->child);
         has_ended = child_process_has_ended(&sender->child, &status);
         if (!has_ended && now_ns >= sender->due_ns)
             has_ended = child_process_end(&sender->child);

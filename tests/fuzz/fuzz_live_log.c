@@ -171,7 +171,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     live_log_remove(&live);
     packing = packing_new(&live, &packed, pack, 1);
-    if (!packing || ((data[0] & 1) && !packing_start_eliding(packing, 1000000)))
+    if (!packing || ((data[0] & 1) && !packing_start_eliding(packing, 1000000, UINT64_MAX)))
         abort();
     if ((data[0] & 3) == 3)
         packing_expect_readers(packing);

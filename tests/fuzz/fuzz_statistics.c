@@ -115,13 +115,8 @@ static void other(struct log_builder *log, uint32_t thread, uint64_t ticks, cons
     uint64_t size = size_of(step[2]);
     uint64_t extent[4] = {LOG_HEAP_EXTENT, address, address + size, 1 + step[3] % 3};
     uint64_t brk[3] = {LOG_BRK | (uint64_t)node << 32, address, size};
-    uint64_t elided[6] = {LOG_ELIDED | (uint64_t)node << 32,
-                          (uint64_t)(step[2] & 3) << 32,
-                          6 | (uint64_t)step[1] << 16 | (uint64_t)node << 32,
-                          size,
-                          (uint64_t)step[2] << 32 | step[1],
-                          step[2]};
-    uint64_t lives[3] = {LOG_ELIDED_LIVES | (uint64_t)(step[1] & 63) << 32, step[2], size};
+    uint64_t elided[5] = {LOG_ELIDED | (uint64_t)node << 32, (uint64_t)step[1] << 32,
+                          node | (uint64_t)(step[2] & 3) << 32, size, step[2]};
     uint64_t allocations[2] = {LOG_ELIDED_ALLOCATIONS | (uint64_t)step[1] << 32, size};
     uint64_t resident[4] = {LOG_RESIDENT, address & ~UINT64_C(4095), size,
                             (uint64_t)(step[3] & 3) << 62 | size / (1u + (step[3] & 7u))};
@@ -136,8 +131,7 @@ static void other(struct log_builder *log, uint32_t thread, uint64_t ticks, cons
         log_builder_event(log, thread, ticks, brk, 3);
         break;
     case 2:
-        log_builder_event(log, thread, ticks, elided, 6);
-        log_builder_event(log, thread, ticks, lives, 3);
+        log_builder_event(log, thread, ticks, elided, 5);
         log_builder_event(log, thread, ticks, allocations, 2);
         break;
     case 3:

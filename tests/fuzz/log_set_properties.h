@@ -76,7 +76,7 @@ static inline uint64_t read_events(struct log_set *set, bool is_taken)
         require(event.process >= 1 && event.process <= definitions->n_processes);
         require(event.thread >= 1 && event.thread <= definitions->n_threads);
         require(event.backtrace >= 1 && event.backtrace <= definitions->n_backtraces);
-        if (event.kind == EVENT_ELIDED || event.kind == EVENT_ELIDED_MIXED)
+        if (event.kind == EVENT_ELIDED)
             require(event.free_backtrace <= definitions->n_backtraces);
         if (event.kind == EVENT_MMAP || event.kind == EVENT_MARKER)
             require(!event.text || strlen(event.text) <= LOG_DEF_MAX_BYTES);

@@ -413,7 +413,6 @@ static void more_than_totals(void)
     say("quote", ask_into("quote.txt", "leaks 'unclosed"));
     say("blank", ask_into("blank.txt", " "));
     say("about", ask_into("about.txt", "leaks --about=x"));
-    say("await", ask_into("await.txt", "sql --await 'SELECT 1'"));
     say("late", ask_into("late.txt", "leaks --time-limit 1ns"));
 }
 

@@ -5,7 +5,6 @@
 #include "importer/cli/import.h"
 #include "importer/cli/incremental_import.h"
 #include "importer/totals/stable_numbers.h"
-#include "lib/logfile/left_out.h"
 #include "tests/lib/log_builder.h"
 
 #include <fcntl.h>
@@ -552,8 +551,8 @@ static void cut_packed(const struct place *place, uint64_t share)
 
 /* ---- databases ---- */
 
-/* Every row of every table, but how long it took; of a lean one, what that has. */
-static char *dump(const char *path, enum left_out left_out)
+/* Every row of every table, but how long it took. */
+static char *dump(const char *path)
 {
     sqlite3 *db;
     sqlite3_stmt *tables;
@@ -570,8 +569,6 @@ static char *dump(const char *path, enum left_out left_out)
     while (sqlite3_step(tables) == SQLITE_ROW) {
         sqlite3_stmt *rows;
         const char *table = (const char *)sqlite3_column_text(tables, 0);
-        if (left_out_find(table, left_out))
-            continue;
         char *sql = sqlite3_mprintf("SELECT * FROM %w", table);
         assert_true(fprintf(out, "%s\n", sql) > 0);
         assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &rows, NULL), SQLITE_OK);
@@ -584,7 +581,7 @@ static char *dump(const char *path, enum left_out left_out)
                 used +=
                     (size_t)snprintf(line + used, sizeof line - used, "%s|", value ? value : "-");
             }
-            if (!strstr(line, "import.seconds") && strncmp(line, LEFT_OUT_META "|", 5) != 0)
+            if (!strstr(line, "import.seconds"))
                 assert_true(fprintf(out, "%s\n", line) > 0);
         }
         sqlite3_finalize(rows);
@@ -595,10 +592,10 @@ static char *dump(const char *path, enum left_out left_out)
     return text;
 }
 
-static void assert_same_databases(const struct place *place, size_t n_steps, enum left_out left_out)
+static void assert_same_databases(const struct place *place, size_t n_steps)
 {
-    char *kept = dump(place->kept_db, left_out);
-    char *single = dump(place->single_db, left_out);
+    char *kept = dump(place->kept_db);
+    char *single = dump(place->single_db);
     const char *table = "";
 
     for (char *a = kept, *b = single; *a || *b;) {
@@ -643,11 +640,10 @@ static void remove_place(const struct place *place)
 
 struct outcome {
     unsigned n_rounds, n_read, n_damaged, n_beginnings;
-    unsigned n_pieces;      /* but for the last ones */
-    unsigned n_lost;        /* segments, before the last round */
-    enum left_out left_out; /* of the last database of what is kept */
-    bool is_gone[4096];     /* by sequence */
-    uint64_t n_kept;        /* before the last round */
+    unsigned n_pieces;  /* but for the last ones */
+    unsigned n_lost;    /* segments, before the last round */
+    bool is_gone[4096]; /* by sequence */
+    uint64_t n_kept;    /* before the last round */
 };
 
 /* Of the marker that came last and has a name of its own; NULL: there is none. *ret_ticks: its
@@ -752,15 +748,12 @@ static void cut_both(struct incremental_import *incremental, const struct place 
                      struct outcome *outcome)
 {
     struct pair pair = {.code = 0};
-    struct import_options kept = *options;
 
-    kept.left_out = outcome->left_out =
-        options->slim ? (enum left_out)(outcome->n_read % (LEFT_OUT_STACKS + 1)) : LEFT_OUT_NOTHING;
     pair.code = incremental_import_advance(incremental, kept_until_ns, &pair.err);
     if (pair.code == 0)
-        pair.code = incremental_import_open_cut(incremental, &kept, &pair.err);
+        pair.code = incremental_import_open_cut(incremental, options, &pair.err);
     if (pair.code == 0)
-        pair.code = incremental_import_cut(incremental, &kept, &pair.kept, &pair.err);
+        pair.code = incremental_import_cut(incremental, options, &pair.kept, &pair.err);
     import_single(&pair, place, options);
     if (pair.code)
         fail_msg("neither: %s", pair.err.text);
@@ -997,12 +990,12 @@ static struct outcome run(uint64_t seed, const struct traits *traits)
             uint64_t kept_until_ns;
             choose_instant(&script, n_steps, outcome.n_rounds == 0, &random, &cut, &kept_until_ns);
             cut_both(incremental, &place, &cut, kept_until_ns, &outcome);
-            assert_same_databases(&place, n_steps, outcome.left_out);
+            assert_same_databases(&place, n_steps);
         } else if (traits->loses_done) {
             import_what_is_left(incremental, &place, &options, n_steps == n_all, &outcome);
-            assert_same_databases(&place, n_steps, outcome.left_out);
+            assert_same_databases(&place, n_steps);
         } else if (import_both(incremental, &place, &options, n_steps == n_all, &outcome))
-            assert_same_databases(&place, n_steps, outcome.left_out);
+            assert_same_databases(&place, n_steps);
         if (traits->is_saved && n_steps < n_all)
             incremental = reload(incremental, &options, &progress);
     }

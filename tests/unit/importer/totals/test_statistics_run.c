@@ -193,7 +193,7 @@ static void save(struct statistics *statistics, struct saved *ret)
     struct checkpoint_io *io;
 
     ret->n = 0;
-    assert_int_equal(checkpoint_io_save(&sink, NULL, &io, NULL), 0);
+    assert_int_equal(checkpoint_io_save(&sink, &io, NULL), 0);
     statistics_visit(statistics, io);
     assert_int_equal(checkpoint_io_end(io), 0);
     checkpoint_io_close(io);

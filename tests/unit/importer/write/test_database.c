@@ -145,7 +145,7 @@ static void begins_as_blank(void **state)
     struct database *database;
 
     (void)state;
-    assert_int_equal(database_blank_make(&blank, true, NULL), 0);
+    assert_int_equal(database_blank_make(&blank, NULL), 0);
     for (int i = 0; i < 2; i++) { /* what is written does not change it */
         char *made = describe_new(NULL);
         char *begun = describe_new(&blank);
@@ -162,21 +162,6 @@ static void begins_as_blank(void **state)
     char *page_bytes = describe("SELECT page_size FROM pragma_page_size");
     assert_string_equal(page_bytes, "16384");
     free(page_bytes);
-    database_blank_done(&blank);
-}
-
-/* Its tables are those of others: who asks makes the views of reports himself. */
-static void begins_without_views(void **state)
-{
-    struct database_blank blank = {.bytes = NULL};
-
-    (void)state;
-    assert_int_equal(database_blank_make(&blank, false, NULL), 0);
-    char *begun = describe_new(&blank);
-    assert_non_null(strstr(begun, "backtrace_totals"));
-    assert_non_null(strstr(begun, "CREATE VIEW stack_frames"));
-    assert_null(strstr(begun, "CREATE VIEW leaks"));
-    free(begun);
     database_blank_done(&blank);
 }
 
@@ -287,7 +272,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(nothing_without_commit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(whole_with_commit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(begins_as_blank, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(begins_without_views, set_up, tear_down),
         cmocka_unit_test_setup_teardown(replaces_only_when_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keeps_what_came_meanwhile, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refuses_what_is_not_ours, set_up, tear_down),

@@ -100,27 +100,7 @@ TEST(a_stopped_child_ends_on_request)
     child_process_end_now(&helper);
 }
 
-/* HE-2: a working child is left alone; a stopped one is killed. */
-TEST(a_stopped_child_is_not_waited_for)
-{
-    struct child_process helper;
-    int status = 0;
-    pid_t pid = child_process_start(&helper);
-
-    if (pid == 0)
-        wait_for_ever();
-    child_process_watch(&helper);
-    assert_int_equal(helper.time_limit.stopped_ns, 0);
-    assert_int_equal(kill(pid, SIGSTOP), 0);
-    (void)see(pid, WSTOPPED);
-    while (!child_process_has_ended(&helper, &status)) {
-        child_process_watch(&helper);
-        (void)usleep(1000);
-    }
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-}
-
-TEST(a_child_that_exits_is_reported_once)
+TEST(who_ended_by_itself_is_seen_once)
 {
     struct child_process helper;
     int status = 0;

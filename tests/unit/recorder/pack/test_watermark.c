@@ -3,7 +3,6 @@
  * was requested (PG-6). */
 #include "lib/base/clock_pair.h"
 #include "lib/base/monotonic.h"
-#include "recorder/pack/elide.h"
 #include "recorder/session/recording.h"
 #include "tests/unit/recorder/fake_collector.h"
 
@@ -21,7 +20,7 @@
 
 enum {
     N_PAIRS = 1000,
-    PAIR_NS = 20, /* all of them in less than a bucket of the timeline */
+    PAIR_NS = 20,
     PAIR_WORDS = 5,
     ADDRESS = 0x1000,
     AGE_NS = 2000000000, /* of the process */
@@ -83,15 +82,21 @@ static int end(void **state)
     return 0;
 }
 
-/* A segment of immediately freed blocks, the first one at this time; sealed. */
-static void write_pairs(struct fixture *fixture, uint64_t first_ns)
+/* A segment that a thread fills from this time on. */
+static void begin_segment(struct fixture *fixture, uint64_t first_ns)
 {
     struct fake_collector *fake = &fixture->fake;
-    uint64_t *words;
 
     fake_collector_event(fake);
-    words = (uint64_t *)(void *)((uint8_t *)fake->events + LOG_SEGMENT_HEADER_BYTES);
     fake->events->base_ticks = fake->events->base_monotonic_ns = first_ns;
+}
+
+/* Fills it with blocks that are freed immediately; sealed. */
+static void fill_segment(struct fixture *fixture)
+{
+    struct fake_collector *fake = &fixture->fake;
+    uint64_t *words = (uint64_t *)(void *)((uint8_t *)fake->events + LOG_SEGMENT_HEADER_BYTES);
+
     for (uint64_t i = 0; i < N_PAIRS; i++, words += PAIR_WORDS) {
         words[0] = LOG_ALLOC | (i * PAIR_NS) << 8 | (uint64_t)LOG_NODE_FIRST << 32;
         words[1] = ADDRESS;
@@ -103,15 +108,20 @@ static void write_pairs(struct fixture *fixture, uint64_t first_ns)
     fake_collector_seal(fake);
 }
 
-/* Blocks of such a segment that are left out. A bucket of the timeline may end within it, and some
- * may stay for what heaps and peaks are. */
+static void write_pairs(struct fixture *fixture, uint64_t first_ns)
+{
+    begin_segment(fixture, first_ns);
+    fill_segment(fixture);
+}
+
+/* Blocks of such a segment that are elided. */
 static uint64_t n_elided_of(struct fixture *fixture, uint64_t first_ns)
 {
-    uint64_t n_before = elide_count(fixture->recording->packing->elide);
+    uint64_t n_before = fixture->recording->packing->n_elided;
 
     write_pairs(fixture, first_ns);
     step(fixture);
-    return elide_count(fixture->recording->packing->elide) - n_before;
+    return fixture->recording->packing->n_elided - n_before;
 }
 
 /* Of current events, a little after a requested time. */
@@ -135,7 +145,7 @@ static void segments_that_may_have_been_read_are_not_elided(void **state)
 {
     struct fixture *fixture = *state;
 
-    fixture->recording->packing->hold_ns = 0; /* we were there before what it packs */
+    fixture->recording->packing->hold_ns = 0; /* as if it began before these segments */
     step(fixture);
     uint64_t watermark = watermark_of(fixture);
     assert_in_range(watermark, monotonic_now_ns() - 2 * PACKING_WATERMARK_NS, monotonic_now_ns());
@@ -149,12 +159,33 @@ static void waiting_segments_are_elided(void **state)
 {
     struct fixture *fixture = *state;
 
-    fixture->recording->packing->hold_ns = 0; /* we were there before what it packs */
+    fixture->recording->packing->hold_ns = 0; /* as if it began before these segments */
 
     assert_in_range(n_elided_of(fixture, monotonic_now_ns() - 2 * PACKING_WATERMARK_NS),
                     N_PAIRS / 4, N_PAIRS);
     assert_int_equal(n_elided_of(fixture, monotonic_now_ns() - 3 * PACKING_WATERMARK_NS), 0);
     assert_int_equal(n_elided_of(fixture, monotonic_now_ns() - 2 * PACKING_MAX_WATERMARK_NS), 0);
+}
+
+/* A thread may need long to fill a segment: without requests its blocks are elided all the same. */
+static void slow_segments_are_elided_until_a_request(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->recording->packing->hold_ns = 0; /* as if it began before these segments */
+    for (int has_request = 0; has_request < 2; has_request++) {
+        uint64_t first_ns = monotonic_now_ns() - 3 * PACKING_WATERMARK_NS;
+        uint64_t n_before = fixture->recording->packing->n_elided;
+        begin_segment(fixture, first_ns);
+        recording_hold_until(fixture->recording, (uint64_t)has_request);
+        step(fixture);
+        assert_true(has_request ? watermark_of(fixture) > first_ns + PACKING_WATERMARK_NS
+                                : watermark_of(fixture) < first_ns);
+        fill_segment(fixture);
+        step(fixture);
+        assert_int_equal(fixture->recording->packing->n_elided - n_before,
+                         has_request ? 0 : N_PAIRS);
+    }
 }
 
 /* A log from before its recorder (a child's): an earlier reader did not know that it would be
@@ -229,6 +260,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(segments_that_may_have_been_read_are_not_elided, begin,
                                         end),
         cmocka_unit_test_setup_teardown(waiting_segments_are_elided, begin, end),
+        cmocka_unit_test_setup_teardown(slow_segments_are_elided_until_a_request, begin, end),
         cmocka_unit_test_setup_teardown(a_requested_time_is_held_after_a_pause, begin, end),
         cmocka_unit_test_setup_teardown(segments_from_before_the_recorder_are_not_elided, begin,
                                         end),
