@@ -19,8 +19,8 @@ struct analysis {
     struct root_areas areas;
     struct heap_graph graph;
     struct block_reach *reach;
-    int64_t *root_ids; /* of the graph's roots; 0: it holds nothing */
-    int64_t *n_last_root;
+    int64_t *root_ids;  /* of the graph's roots; 0: it holds nothing */
+    uint64_t *retained; /* of lost blocks: their bytes with those of the blocks behind them */
 };
 
 static const char *const cause_names[] = {
@@ -135,20 +135,33 @@ static int write_blocks(const struct analysis *analysis, struct error *err)
     int code = database_prepare(
         analysis->db,
         "INSERT INTO heap_image_blocks (image_id, allocation_id, state_code, interior_only, root_id,"
-        " holder_allocation_id, distance) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        " holder_allocation_id, distance, retained_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         &insert, err);
 
     for (uint32_t i = 0; code == 0 && i < analysis->index.n_blocks; i++) {
         const struct block_reach *reach = &analysis->reach[i];
         bool is_held = reach->state == BLOCK_HELD;
 
-        code = database_insert(insert, err, "iiiizzi", analysis->image_id, id_of(analysis, i),
+        code = database_insert(insert, err, "iiiizzim", analysis->image_id, id_of(analysis, i),
                                (int64_t)reach->state, (int64_t)reach->is_interior_only,
                                is_held ? (uint64_t)analysis->root_ids[reach->root] : 0,
-                               (uint64_t)id_of(analysis, reach->holder), (int64_t)reach->distance);
+                               (uint64_t)id_of(analysis, reach->holder), (int64_t)reach->distance,
+                               reach->state == BLOCK_LOST ? analysis->retained[i] : UINT64_MAX);
     }
     sqlite3_finalize(insert);
     return code;
+}
+
+/* A lost block stands for all that only lost blocks lead to. */
+static int fold_lost(struct analysis *analysis, struct error *err)
+{
+    analysis->retained = calloc((size_t)analysis->index.n_blocks + 1, sizeof(uint64_t));
+    if (!analysis->retained)
+        return error_set(err, ERROR_NOMEM, "no memory for the lost blocks of a heap image");
+    for (uint32_t i = 0; i < analysis->index.n_blocks; i++)
+        if (analysis->reach[i].state != BLOCK_HELD)
+            analysis->retained[analysis->reach[i].root] += analysis->index.blocks[i].size_bytes;
+    return 0;
 }
 
 /* ---- one image ---- */
@@ -182,12 +195,15 @@ static int analyse(struct analysis *analysis, int64_t *last_root_id, struct erro
                                &analysis->graph, err);
     if (code == 0)
         code = reachability_find(&analysis->index, &analysis->graph, &analysis->reach, err);
+    if (code == 0)
+        code = fold_lost(analysis, err);
     return code ? code : write_rows(analysis, last_root_id, err);
 }
 
 static void done(struct analysis *analysis)
 {
     free(analysis->root_ids);
+    free(analysis->retained);
     free(analysis->reach);
     heap_graph_done(&analysis->graph);
     root_areas_done(&analysis->areas);
