@@ -1,0 +1,25 @@
+-- SPDX-License-Identifier: MIT
+-- held: one row per root of the last heap image of each process: a variable, a word of a stack, or a register that holds blocks.
+--
+-- A block counts for the root of its shortest path. Where several paths are equally short, global variables come first, then
+-- thread-local ones, mappings, stacks and registers: a word on a stack may be left over from an earlier call.
+CREATE VIEW held(
+  process_id,        -- joins processes
+  bytes,             -- requested bytes of the blocks that the root holds
+  blocks,            -- number of these blocks
+  kind,              -- 'global', 'tls', 'mapping', 'stack', 'register'
+  symbol,            -- variable; NULL: not known
+  offset_bytes,      -- of the word, from the start of the symbol; else as in roots
+  module,            -- path of the file; NULL: not a global
+  thread_id,         -- thread of a stack, register or tls; NULL: none
+  root_id,           -- joins roots
+  image_id           -- joins heap_images
+) AS
+SELECT i.process_id, sum(a.size_bytes), count(*), r.kind, r.symbol, r.offset_bytes, r.module, r.thread_id, r.root_id, i.image_id
+FROM heap_images AS i
+CROSS JOIN heap_image_blocks AS h ON h.image_id = i.image_id AND h.state_code = 2
+CROSS JOIN roots AS r ON r.root_id = h.root_id
+CROSS JOIN allocation_rows AS a ON a.allocation_id = h.allocation_id
+WHERE i.image_id IN (SELECT max(image_id) FROM heap_images GROUP BY process_id)
+GROUP BY r.root_id
+ORDER BY sum(a.size_bytes) DESC, count(*) DESC, r.root_id;
