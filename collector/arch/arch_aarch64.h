@@ -27,8 +27,7 @@ enum {
     ARCH_RELOCATION_WORD = R_AARCH64_ABS64,
 };
 
-/* ---- stacks ------------------------------------------------------------------------------------
- */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 enum {
     ARCH_FP = 29,
@@ -106,8 +105,7 @@ static inline int arch_signal_offset(unsigned number)
     return (int)offsetof(mcontext_t, regs) + 8 * (int)number;
 }
 
-/* ---- the counter -------------------------------------------------------------------------------
- */
+/* ---- the counter ----------------------------------------------------------------------------- */
 
 #define ARCH_COUNTER_SOURCES "arch_sys_counter\n" /* the kernel's name for it */
 #define ARCH_VDSO_CLOCK      "__kernel_clock_gettime"
@@ -128,8 +126,7 @@ static inline uint64_t arch_counter_after(void)
     return arch_counter();
 }
 
-/* ---- system calls and bytes --------------------------------------------------------------------
- */
+/* ---- system calls and bytes ------------------------------------------------------------------ */
 
 enum {
     ARCH_SYSTEM_CALL_FORK = -1, /* clone is used instead */

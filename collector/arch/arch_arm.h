@@ -44,8 +44,7 @@ enum {
     ARCH_RELOCATION_WORD = R_ARM_ABS32,
 };
 
-/* ---- stacks ------------------------------------------------------------------------------------
- */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 enum {
     ARCH_FP =
@@ -185,8 +184,7 @@ static inline bool arch_is_stack_bottom(const uint8_t code[8])
 
 #define ARCH_COUNTER_SOURCES "arch_sys_counter\n"
 
-/* ---- system calls and bytes --------------------------------------------------------------------
- */
+/* ---- system calls and bytes ------------------------------------------------------------------ */
 
 enum {
     ARCH_SYSTEM_CALL_FORK = 2,

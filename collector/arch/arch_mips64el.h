@@ -164,8 +164,7 @@ static inline bool arch_is_stack_bottom(const uint8_t code[8])
 #define ARCH_COUNTER_SOURCES "" /* the kernel's name for it */
 #define ARCH_VDSO_CLOCK      "__vdso_clock_gettime"
 
-/* ---- system calls and bytes --------------------------------------------------------------------
- */
+/* ---- system calls and bytes ------------------------------------------------------------------ */
 
 enum {
     ARCH_SYSTEM_CALL_FORK = 5056,

@@ -24,8 +24,7 @@ enum {
     ARCH_RELOCATION_WORD = R_RISCV_64,
 };
 
-/* ---- stacks ------------------------------------------------------------------------------------
- */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 enum {
     ARCH_SP = 2,
@@ -103,8 +102,7 @@ static inline int arch_signal_offset(unsigned number)
     return (number == ARCH_RA ? 0 : 8 * (int)number);
 }
 
-/* ---- the counter -------------------------------------------------------------------------------
- */
+/* ---- the counter ----------------------------------------------------------------------------- */
 
 #define ARCH_COUNTER_SOURCES "riscv_clocksource\n" /* the kernel's name for it */
 #define ARCH_VDSO_CLOCK      "__vdso_clock_gettime"
@@ -125,8 +123,7 @@ static inline uint64_t arch_counter_after(void)
     return arch_counter();
 }
 
-/* ---- system calls and bytes --------------------------------------------------------------------
- */
+/* ---- system calls and bytes ------------------------------------------------------------------ */
 
 enum {
     ARCH_SYSTEM_CALL_FORK = -1, /* clone is used instead */

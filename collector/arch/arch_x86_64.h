@@ -23,8 +23,7 @@ enum {
     ARCH_RELOCATION_WORD = R_X86_64_64,
 };
 
-/* ---- stacks ------------------------------------------------------------------------------------
- */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 enum {
     ARCH_FP = 6,
@@ -87,8 +86,7 @@ static inline bool arch_is_stack_bottom(const uint8_t code[8])
     return false;
 }
 
-/* ---- code that is written ----------------------------------------------------------------------
- */
+/* ---- code that is written -------------------------------------------------------------------- */
 
 #define ARCH_HAS_CODE_PATCHES 1
 
@@ -127,8 +125,7 @@ static inline void arch_write_stub(uint8_t bytes[ARCH_STUB_BYTES], uintptr_t six
     __builtin_memcpy(bytes + 16, &target, sizeof(target));
 }
 
-/* ---- system calls and bytes --------------------------------------------------------------------
- */
+/* ---- system calls and bytes ------------------------------------------------------------------ */
 
 enum {
     ARCH_SYSTEM_CALL_FORK = 57,

@@ -10,8 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- stacks ------------------------------------------------------------------------------------
- */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 enum {
     ARCH_RA_AT_CFA = -(int)sizeof(uintptr_t), /* where `call` leaves the return address */
@@ -38,8 +37,7 @@ static inline uintptr_t arch_code_address(uintptr_t word)
 #define ARCH_RECORD() ((uintptr_t)__builtin_frame_address(0))
 #define ARCH_CFA()    (ARCH_RECORD() + ARCH_FRAME_BYTES)
 
-/* ---- the counter -------------------------------------------------------------------------------
- */
+/* ---- the counter ----------------------------------------------------------------------------- */
 
 /* A bit of edx of an extended leaf. */
 static inline bool arch_has_feature(unsigned leaf, unsigned bit)
@@ -82,8 +80,7 @@ static inline uint64_t arch_counter_after(void)
 
 #define ARCH_MOST_PAGE_BYTES 4096
 
-/* ---- bytes -------------------------------------------------------------------------------------
- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 #define ARCH_HAS_BLOCK_COPY 1
 

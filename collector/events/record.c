@@ -32,8 +32,7 @@ void record_init(void)
     state_set_sampled();
 }
 
-/* ---- writing -----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* False: the event was dropped, and counted as dropped. */
 static bool write_built(struct thread *thread, const struct event_builder *builder, uint64_t ticks)
@@ -239,8 +238,7 @@ static uint32_t charge_to_no_group(void)
     return group;
 }
 
-/* Looks for commands also outside of windows, where no event is written: the recorder may not be
- * able to set the wakeup flag. */
+/* Looks for commands also outside of windows, where no event is written (RO-4). */
 static MTRACE_COLD void look_for_commands(void)
 {
     const struct unwind_origin here = RECORD_ORIGIN();
@@ -254,8 +252,7 @@ static MTRACE_COLD void look_for_commands(void)
     state_handle();
 }
 
-/* ---- samples -----------------------------------------------------------------------------------
- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 /* SB-1. False: counted. */
 static bool add_sample(const void *block)

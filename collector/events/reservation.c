@@ -7,6 +7,8 @@
 
 /* RO-3: a second or two with today's counters, more where they are slow */
 #define LATE_TICKS (1ull << 32)
+/* RO-4: below a millisecond with a counter of some GHz, a quarter of a second with one of 4 MHz */
+#define LOOK_TICKS (1ull << 20)
 
 enum {
     TIME_BASE_WORDS = 2,
@@ -142,6 +144,17 @@ static bool is_late(const struct thread *thread, uint64_t ticks)
            && ticks > thread->segment->base_ticks;
 }
 
+/* RO-4. The guard is closed, so the next event executes what is found. */
+static void look_for_commands(struct thread *thread, uint64_t ticks)
+{
+    const uint64_t base_end = thread->base_ticks + (1ull << LOG_TIME_BITS);
+    const uint64_t next_look = ticks + LOOK_TICKS;
+
+    thread->slow_ticks = next_look < base_end ? next_look : base_end;
+    if (segment_commands_are_due())
+        state_wakeup();
+}
+
 /* The slow path of reservation_make. *ticks may become later (RC-1 and RC-2 hold). */
 MTRACE_COLD bool reservation_make_slow(struct thread *thread, uint64_t *ticks, uint64_t since)
 {
@@ -154,11 +167,10 @@ MTRACE_COLD bool reservation_make_slow(struct thread *thread, uint64_t *ticks, u
             return false;
         }
         *ticks = later_ticks(thread, *ticks);
-        if (segment_commands_are_due())
-            state_wakeup();
     }
     if ((*ticks - thread->base_ticks) >> LOG_TIME_BITS)
         write_time_base(thread, *ticks);
+    look_for_commands(thread, *ticks);
     if (thread->is_next_owner)
         write_next_owner(thread, *ticks);
     settle_group(thread, *ticks);

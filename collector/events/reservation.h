@@ -11,6 +11,8 @@
  *   RO-2 The slow path commits all that it writes before it reserves the space for the event.
  *   RO-3 When sampling, a segment fills slowly. It is sealed when a block is drawn LATE_TICKS after
  *        the segment began, so that the recorder gets all samples except those of the last seconds.
+ *   RO-4 A thread with events looks for commands of the recorder every LOOK_TICKS: each event
+ *        compares its time anyway.
  *   SD-1 A record of the shared fallback segment is complete before its `valid` is stored.
  *   SD-2 The writer that completes the last record seals that segment, so never while a record is
  *        being written.
@@ -58,8 +60,7 @@ static inline void reservation_commit(struct thread *thread, uint64_t *cursor)
 static inline bool reservation_make(struct thread *thread, uint64_t *ticks, uint64_t since)
 {
     if (mtrace_unlikely(thread->cursor > thread->limit || !thread->segment
-                        || *ticks < thread->last_ticks
-                        || (*ticks - thread->base_ticks) >> LOG_TIME_BITS)
+                        || *ticks < thread->last_ticks || *ticks >= thread->slow_ticks)
         && !reservation_make_slow(thread, ticks, since))
         return false;
     thread->last_ticks = *ticks;

@@ -48,8 +48,7 @@ static struct callback *place_at(uint32_t at)
            + (at - places_before(table));
 }
 
-/* ---- a place for a thread ----------------------------------------------------------------------
- */
+/* ---- a place for a thread -------------------------------------------------------------------- */
 
 static bool has_thread_exited(uint32_t tid)
 {
@@ -115,8 +114,7 @@ void active_callbacks_leave(struct callback *callback)
     atomic_store_explicit(&callback->tid, 0, memory_order_release);
 }
 
-/* ---- showing -----------------------------------------------------------------------------------
- */
+/* ---- showing --------------------------------------------------------------------------------- */
 
 uintptr_t active_callbacks_return_at(uintptr_t frame)
 {

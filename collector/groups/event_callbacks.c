@@ -44,8 +44,7 @@ static _Thread_local struct {
     struct callback *callback;
 } g_telling __attribute__((tls_model("initial-exec")));
 
-/* ---- adding and removing -----------------------------------------------------------------------
- */
+/* ---- adding and removing --------------------------------------------------------------------- */
 
 static int make_handle(unsigned slot)
 {
@@ -402,8 +401,7 @@ void event_callbacks_pass_move(const void *block, uint32_t group)
         count_unreported();
 }
 
-/* ---- forks ------------------------------------------------------------------------------------
- */
+/* ---- forks ----------------------------------------------------------------------------------- */
 
 void event_callbacks_forget(void)
 {

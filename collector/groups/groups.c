@@ -54,8 +54,7 @@ void groups_count_stale_exit(void)
     count(&g_stale_exits, offsetof(struct log_file, stale_exits));
 }
 
-/* ---- texts -------------------------------------------------------------------------------------
- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 /* Appends the text and a NUL; false: it does not fit, and nothing was appended. */
 static bool append(char *out, size_t *used_bytes, const char *text)
@@ -117,8 +116,7 @@ static uint32_t put(struct name_table *table, const char *name, const struct mtr
     return id;
 }
 
-/* ---- groups ------------------------------------------------------------------------------------
- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 /* Defines the group early, so that the log also has groups that nothing is charged to. */
 uint32_t groups_add(const char *name, const struct mtrace_tag *tags, size_t n_tags,
@@ -198,8 +196,7 @@ bool groups_define_label(uint32_t label)
     return define(&g_labels, label);
 }
 
-/* ---- pools -------------------------------------------------------------------------------------
- */
+/* ---- pools ----------------------------------------------------------------------------------- */
 
 _Static_assert((uint64_t)NAME_TABLE_CHUNK *NAME_TABLE_CHUNKS <= (uint64_t)1 << LOG_POOL_BITS,
                "a pool's id fits into its events");

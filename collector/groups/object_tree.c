@@ -12,8 +12,7 @@ enum {
     N_BUCKETS = 4096,
 };
 
-/* ---- arrays ------------------------------------------------------------------------------------
- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 static bool grow(struct object_array *array, size_t item_bytes)
 {
@@ -45,8 +44,7 @@ void object_array_done(struct object_array *array, size_t item_bytes)
     *array = (struct object_array){0};
 }
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static char *new_chunk(struct object_tree *tree)
 {
@@ -99,8 +97,7 @@ static void make_name(struct name *name, const char *text)
     name->text[n] = '\0';
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 bool object_tree_init(struct object_tree *tree)
 {

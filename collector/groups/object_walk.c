@@ -113,8 +113,7 @@ struct block {
     bool is_unique;
 };
 
-/* ---- making and freeing ------------------------------------------------------------------------
- */
+/* ---- making and freeing ---------------------------------------------------------------------- */
 
 static bool make_slots(struct mtrace_walk *walk, size_t n)
 {
@@ -145,8 +144,7 @@ void object_walk_free(struct mtrace_walk *walk)
     memory_unmap(walk, sizeof(*walk));
 }
 
-/* ---- warnings ----------------------------------------------------------------------------------
- */
+/* ---- warnings -------------------------------------------------------------------------------- */
 
 /* "path[;key]: text[ 0x…]" */
 static void warn(struct mtrace_walk *walk, uint32_t node, const char *key, const char *text,
@@ -173,8 +171,7 @@ static void warn(struct mtrace_walk *walk, uint32_t node, const char *key, const
         walk->warnings[walk->n_warnings - 1] = "no memory for this warning";
 }
 
-/* ---- claims ------------------------------------------------------------------------------------
- */
+/* ---- claims ---------------------------------------------------------------------------------- */
 
 static size_t slot_of(const struct mtrace_walk *walk, uintptr_t address)
 {
@@ -264,8 +261,7 @@ static bool is_readable(struct mtrace_walk *walk, const void *first, size_t size
            && is_page_readable(walk, start + size_bytes - 1);
 }
 
-/* ---- objects -----------------------------------------------------------------------------------
- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 /* Adds the bytes to the child. If the tree is full, they stay with the parent. */
 static uint32_t add_bytes(struct mtrace_walk *walk, uint32_t parent, const char *name,
@@ -355,8 +351,7 @@ static void visit_later_ones(struct mtrace_walk *walk)
     }
 }
 
-/* ---- members -----------------------------------------------------------------------------------
- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 static uint32_t target_node(struct mtrace_walk *walk, uint32_t pointer,
                             const struct mtrace_member *member)

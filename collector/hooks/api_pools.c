@@ -110,8 +110,7 @@ void api_pool_destroy(uint32_t pool)
         record(LOG_POOL_END, pool, (const void *)(uintptr_t)pool, NULL, 2, &origin);
 }
 
-/* ---- heaptrack's calls -------------------------------------------------------------------------
- */
+/* ---- heaptrack's calls ----------------------------------------------------------------------- */
 
 void heaptrack_malloc(void *address, size_t size_bytes);
 void heaptrack_realloc(void *old_address, size_t size_bytes, void *address);

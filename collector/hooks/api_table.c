@@ -36,8 +36,7 @@ static bool is_present(void)
     return lifecycle_is_ready() && (state_is_recording() || !state_is_off());
 }
 
-/* ---- groups ------------------------------------------------------------------------------------
- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static uint32_t group_register(const char *name, const struct mtrace_tag *tags, size_t n_tags)
 {
@@ -93,8 +92,7 @@ static struct mtrace_scope context_adopt(struct mtrace_context context)
     return enter(context.group);
 }
 
-/* ---- when --------------------------------------------------------------------------------------
- */
+/* ---- when ------------------------------------------------------------------------------------ */
 
 static void tracking(bool on)
 {
@@ -145,8 +143,7 @@ static void phase_end(struct mtrace_scope phase)
         record_event(LOG_PHASE, 0, words, 3, NULL);
 }
 
-/* ---- trackers ----------------------------------------------------------------------------------
- */
+/* ---- trackers -------------------------------------------------------------------------------- */
 
 static int tracker_add(event_callbacks_callback *callback, void *user, unsigned kinds)
 {
@@ -171,8 +168,7 @@ static int report(const char *question, int fd)
     return lifecycle_is_ready() ? self_report_ask(question, fd) : ENOTCONN;
 }
 
-/* ---- objects -----------------------------------------------------------------------------------
- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 /* Copies a structure as the program knows it. Members of later versions are zero. */
 static void read_known(void *ret, size_t ret_bytes, const void *known, size_t known_bytes)
@@ -278,8 +274,7 @@ static const struct mtrace_objects_api api_objects = {
     .size_of_unique = size_of_unique,
 };
 
-/* ---- the table ---------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static struct mtrace_counts count_all(void)
 {
@@ -335,8 +330,7 @@ MTRACE_EXPORT const struct mtrace_api mtrace_api_2 = {
     .report = report,
 };
 
-/* ---- bytehound's API, for programs that declare it ---------------------------------------------
- */
+/* ---- bytehound's API, for programs that declare it ------------------------------------------- */
 
 void memory_profiler_start(void);
 void memory_profiler_stop(void);

@@ -29,7 +29,7 @@ OPERATOR_NAMES(DECLARE)
 
 static const struct reference g_operators[] = {
 #define OPERATOR(kind, slot, name) \
-    {#name, (void *)(uintptr_t)name, offsetof(struct real, operators.name), false},
+    {#name, (void *)(uintptr_t)name, offsetof(struct real, operators.name), false, false},
     OPERATOR_NAMES(OPERATOR)
 #undef OPERATOR
 };

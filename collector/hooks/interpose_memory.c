@@ -70,8 +70,7 @@ static void goes_on(const struct resident_pages_cut *cut)
     allocator_guard_resume(was_inside);
 }
 
-/* ---- executable memory of the program's own (JIT) ----------------------------------------------
- */
+/* ---- executable memory of the program's own (JIT) -------------------------------------------- */
 
 /* One range around all JIT code; only grows. Empty: low > high. */
 static _Atomic uintptr_t g_code_low = UINTPTR_MAX;
@@ -106,8 +105,7 @@ static void replaces(const void *start, size_t length, struct resident_pages_cut
     (void)record_residency(start, length, ret_cut);
 }
 
-/* ---- stacks ------------------------------------------------------------------------------------
- */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 /* Call around an operation that makes memory unreadable: no thread may read its stack there without
  * a probe. */
@@ -121,8 +119,7 @@ static void stack_changed(const void *start, size_t length, bool is_readable)
     own_stacks_changed(&g_thread.unwind, start, length, is_readable);
 }
 
-/* ---- mappings ----------------------------------------------------------------------------------
- */
+/* ---- mappings -------------------------------------------------------------------------------- */
 
 static void record_mmap(const void *start, size_t length, int protection, int flags, int fd,
                         off64_t offset, const struct unwind_origin *origin)
@@ -316,6 +313,29 @@ MTRACE_EXPORT int pkey_mprotect(void *start, size_t length, int protection, int 
     return result;
 }
 
+/* Guards make pages unreadable without a change of their protection (Linux 6.13). */
+COMMON_NAME(madvise) int mtrace_wrap_madvise(void *start, size_t length, int advice)
+{
+    enum {
+        GUARD_INSTALL = 102,
+        GUARD_REMOVE = 103
+    };
+
+    int result;
+
+    if (!lifecycle_is_ready() || !g_real.madvise) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (advice != GUARD_INSTALL && advice != GUARD_REMOVE)
+        return g_real.madvise(start, length, advice);
+    if (advice == GUARD_INSTALL)
+        hole_begins(start, length);
+    result = g_real.madvise(start, length, advice);
+    stack_changed(start, length, false);
+    return result;
+}
+
 static void record_break(uintptr_t now, uintptr_t before, const struct unwind_origin *origin)
 {
     uint64_t words[3] = {0, 0, before};
@@ -356,8 +376,7 @@ COMMON_NAME(sbrk) void *mtrace_wrap_sbrk(intptr_t increment)
     return before;
 }
 
-/* ---- the allocator's settings and figures ------------------------------------------------------
- */
+/* ---- the allocator's settings and figures ---------------------------------------------------- */
 
 static void record_mallopt(uint64_t parameter, int64_t value, int result, unsigned call,
                            const struct unwind_origin *origin)
@@ -410,8 +429,7 @@ MTRACE_EXPORT struct mallinfo2 mallinfo2(void)
     return g_real.mallinfo2();
 }
 
-/* ---- modules -----------------------------------------------------------------------------------
- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 MTRACE_EXPORT OUTWARD int dlclose(void *handle)
 {

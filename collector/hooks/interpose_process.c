@@ -61,8 +61,7 @@ static bool is_following(void)
     return state_is_recording() && state_config()->follows_children;
 }
 
-/* ---- children ----------------------------------------------------------------------------------
- */
+/* ---- children -------------------------------------------------------------------------------- */
 
 /* For the recorder, which reports children that were not recorded. */
 static void count_child(int n)
@@ -232,8 +231,7 @@ MTRACE_EXPORT int posix_spawnp(pid_t *ret_pid, const char *file,
                  &origin);
 }
 
-/* ---- exec --------------------------------------------------------------------------------------
- */
+/* ---- exec ------------------------------------------------------------------------------------ */
 
 /* What every exec does before the call (it makes the environment to pass) and after a failure. */
 static char *const *exec_begins(char *const *environment, const char *library)
@@ -448,8 +446,7 @@ MTRACE_EXPORT int execlp(const char *file, const char *first, ...)
     EXEC_LIST(exec_file, file, first, false);
 }
 
-/* ---- ends --------------------------------------------------------------------------------------
- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 static MTRACE_NORETURN void end_immediately(int status)
 {

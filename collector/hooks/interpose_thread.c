@@ -117,8 +117,7 @@ MTRACE_EXPORT int thrd_create(thrd_t *ret_thread, thrd_start_t routine, void *ar
     return result;
 }
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void define_name(const struct thread *of, const char *name)
 {

@@ -20,8 +20,8 @@
     X(cfree) X(free_sized) X(free_aligned_sized)                                                   \
     X(mallocx) X(rallocx) X(dallocx) X(sdallocx)                                                   \
     X(mallopt) X(malloc_trim) X(malloc_info) X(mallinfo2)                                          \
-    X(mmap) X(mmap64) X(munmap) X(mremap) X(mprotect) X(pkey_mprotect) X(brk) X(sbrk) X(dlclose)   \
-    X(dlopen) X(dlmopen) X(dlsym) X(dlvsym)                                                         \
+    X(mmap) X(mmap64) X(munmap) X(mremap) X(mprotect) X(pkey_mprotect) X(madvise) X(brk) X(sbrk)   \
+    X(dlopen) X(dlmopen) X(dlclose) X(dlsym) X(dlvsym)                                             \
     X(pthread_create) X(thrd_create) X(pthread_setname_np) X(prctl) X(syscall) X(chroot)           \
     X(fork) X(_Fork) X(forkpty) X(daemon) X(posix_spawn) X(posix_spawnp)                           \
     X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execle) X(execlp) X(fexecve) X(execveat)    \

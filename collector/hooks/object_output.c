@@ -17,8 +17,7 @@ enum {
     NUMBER_BYTES = 24,
 };
 
-/* ---- in order of names -------------------------------------------------------------------------
- */
+/* ---- in order of names ----------------------------------------------------------------------- */
 
 static int compare_names(const char *left, const char *right)
 {
@@ -74,8 +73,7 @@ static void sort(const struct object_tree *tree, uint32_t *order, size_t n)
     }
 }
 
-/* ---- text --------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static int print_node(const struct object_tree *tree, uint32_t node, int fd, char *line,
                       size_t capacity_bytes)
@@ -113,8 +111,7 @@ int object_walk_print(const struct mtrace_walk *walk, int fd)
     return code;
 }
 
-/* ---- into the log ------------------------------------------------------------------------------
- */
+/* ---- into the log ---------------------------------------------------------------------------- */
 
 static void record_node(const struct object_tree *tree, uint32_t index, uint32_t walk)
 {

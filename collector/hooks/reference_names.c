@@ -23,13 +23,17 @@ pid_t _Fork(void);
 /* NOLINTEND(readability-redundant-declaration) */
 
 /* No expression. NOLINTBEGIN(bugprone-macro-parentheses) */
-#define REFERENCE(name)                                                    \
-    {                                                                      \
-#        name, (void *)(uintptr_t)name, offsetof(struct real, name), false \
+#define REFERENCE(name)                                                           \
+    {                                                                             \
+#        name, (void *)(uintptr_t)name, offsetof(struct real, name), false, false \
     }
-#define COMMON(name)                                                                    \
-    {                                                                                   \
-#        name, (void *)(uintptr_t)mtrace_wrap_##name, offsetof(struct real, name), true \
+#define MEMORY(name)                                                            \
+    {                                                                           \
+#        name, (void *)(uintptr_t)name, offsetof(struct real, name), true, true \
+    }
+#define COMMON(name)                                                                           \
+    {                                                                                          \
+#        name, (void *)(uintptr_t)mtrace_wrap_##name, offsetof(struct real, name), true, false \
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
 
@@ -39,27 +43,29 @@ static const struct reference g_names[] = {
     REFERENCE(calloc),
     REFERENCE(realloc),
     REFERENCE(posix_memalign),
-    REFERENCE(aligned_alloc),
-    REFERENCE(memalign),
-    REFERENCE(valloc),
-    REFERENCE(pvalloc),
-    REFERENCE(cfree),
-    REFERENCE(free_sized),
-    REFERENCE(free_aligned_sized),
-    REFERENCE(mallocx),
-    REFERENCE(rallocx),
-    REFERENCE(dallocx),
-    REFERENCE(sdallocx),
-    REFERENCE(mallopt),
-    REFERENCE(malloc_trim),
-    REFERENCE(malloc_info),
-    REFERENCE(mallinfo2),
+    MEMORY(aligned_alloc),
+    MEMORY(memalign),
+    MEMORY(valloc),
+    MEMORY(pvalloc),
+    MEMORY(reallocarray),
+    MEMORY(cfree),
+    MEMORY(free_sized),
+    MEMORY(free_aligned_sized),
+    MEMORY(mallocx),
+    MEMORY(rallocx),
+    MEMORY(dallocx),
+    MEMORY(sdallocx),
+    MEMORY(mallopt),
+    MEMORY(malloc_trim),
+    MEMORY(malloc_info),
+    MEMORY(mallinfo2),
     REFERENCE(mmap),
     REFERENCE(mmap64),
     REFERENCE(munmap),
     REFERENCE(mremap),
     REFERENCE(mprotect),
     REFERENCE(pkey_mprotect),
+    COMMON(madvise),
     COMMON(brk),
     COMMON(sbrk),
     REFERENCE(dlclose),
@@ -90,8 +96,9 @@ static const struct reference g_names[] = {
     REFERENCE(posix_spawnp),
     REFERENCE(quick_exit),
     REFERENCE(abort),
-    {"_exit", (void *)(uintptr_t)_exit, offsetof(struct real, exit_immediately), false},
+    {"_exit", (void *)(uintptr_t)_exit, offsetof(struct real, exit_immediately), false, false},
 #undef REFERENCE
+#undef MEMORY
 #undef COMMON
 };
 

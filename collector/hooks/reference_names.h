@@ -33,6 +33,7 @@ void reference_names_add(void);
 
 int mtrace_wrap_brk(void *wanted);
 void *mtrace_wrap_sbrk(intptr_t increment);
+int mtrace_wrap_madvise(void *start, size_t length, int advice);
 int mtrace_wrap_prctl(int option, ...);
 long mtrace_wrap_syscall(long number, ...);
 int mtrace_wrap_chroot(const char *path);

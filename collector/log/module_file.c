@@ -7,6 +7,7 @@
 #include "collector/os/memory.h"
 #include "collector/os/module_bounds.h"
 #include "collector/os/sys.h"
+#include "lib/abi/file_key.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -33,16 +34,6 @@ static _Atomic bool g_is_full;
 void module_file_init(uint64_t most_bytes)
 {
     g_most_bytes = most_bytes;
-}
-
-/* FNV-1a, never 0. */
-static uint64_t key_of_bytes(const void *bytes, size_t n)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
-    return hash | 1;
 }
 
 /* ---- which files were copied ---- */
@@ -296,7 +287,7 @@ static void report_full(const char *path)
 static uint64_t write_copy(const struct module_file *file, const struct copy *copy, uint64_t key)
 {
     if (key == 0)
-        key = key_of_bytes(copy->buffer, copy->used_bytes);
+        key = file_key_of_bytes(copy->buffer, copy->used_bytes);
     if (is_known(key))
         return key;
     if (!has_room(copy->used_bytes)) {
@@ -321,10 +312,9 @@ static bool stays(const struct module_file *file, const struct sys_file_id *id)
 /* Without a build id, modules of one file are recognized by its status. */
 static uint64_t key_of_status(const struct module_file *file, const struct sys_file_id *id)
 {
-    const uint64_t words[] = {id->device, id->inode, (uint64_t)id->size_bytes,
-                              (uint64_t)id->change_seconds};
-
-    return file->build_id ? 0 : key_of_bytes(words, sizeof(words));
+    return file->build_id ? 0
+                          : file_key_of_status(id->device, id->inode, (uint64_t)id->size_bytes,
+                                               (uint64_t)id->change_seconds);
 }
 
 /* The first segment of a module is one mapping. */
@@ -395,7 +385,7 @@ static uint64_t keep_file(const struct module_file *file, uint64_t key)
 
 static uint64_t key_of_build_id(const struct module_file *file)
 {
-    return file->build_id ? key_of_bytes(file->build_id, file->build_id_bytes) : 0;
+    return file->build_id ? file_key_of_bytes(file->build_id, file->build_id_bytes) : 0;
 }
 
 static bool is_ours(const struct module_file *file)

@@ -5,7 +5,8 @@
  * The file of a plugin may be deleted or replaced before the log is imported. So the headers and
  * symbol tables of a module are copied when it is defined, in two cases: the program opened it
  * after the start and its file changed in the last ten minutes, or there is no file at its path.
- * The debug sections of a small file are copied, too; code never is.
+ * The debug sections of a small file are copied, too; code never is. Files that go later are left
+ * to the recorder (recorder/pack/module_files.h).
  *
  * If the path does not name the loaded file, the file is opened through /proc/self/map_files. That
  * needs CAP_CHECKPOINT_RESTORE; without it the dynamic symbol table is copied from memory.

@@ -150,8 +150,7 @@ static struct log_segment *pop(_Atomic uint64_t *stack)
     return NULL;
 }
 
-/* ---- growth ------------------------------------------------------------------------------------
- */
+/* ---- growth ---------------------------------------------------------------------------------- */
 
 /* For file systems without fallocate: zeros at the end of the file reserve space, too. Writes only
  * at the end (map_chunk appends), since another thread may have reserved the same space already and
@@ -351,8 +350,7 @@ void segment_reserve_ahead(uint32_t n)
             return;
 }
 
-/* ---- use ---------------------------------------------------------------------------------------
- */
+/* ---- use ------------------------------------------------------------------------------------- */
 
 static bool has_reservations(enum log_segment_kind kind)
 {

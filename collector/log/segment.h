@@ -138,17 +138,17 @@ static inline unsigned char *segment_payload(struct log_segment *segment)
 
 /* The last command, and one marker name at a time, in the header page of the log. Any event may
  * find a pending command; process/control_commands.h executes it. The process must have a log. */
-static inline struct log_control *segment_commands_get(void)
+static inline struct log_mailbox *segment_commands_get(void)
 {
-    return log_control_of(segment_log());
+    return log_mailbox_of(segment_log());
 }
 
 static inline bool segment_commands_are_due(void)
 {
-    const struct log_control *control = segment_commands_get();
+    const struct log_mailbox *mailbox = segment_commands_get();
 
-    return atomic_load_explicit(&control->n_given, memory_order_acquire)
-           != atomic_load_explicit(&control->n_handled, memory_order_relaxed);
+    return atomic_load_explicit(&mailbox->n_given, memory_order_acquire)
+           != atomic_load_explicit(&mailbox->n_handled, memory_order_relaxed);
 }
 
 #endif

@@ -45,8 +45,7 @@ void stack_tree_forget(void)
         atomic_store_explicit(&g_node_segments[i], NULL, memory_order_relaxed);
 }
 
-/* ---- nodes in the log --------------------------------------------------------------------------
- */
+/* ---- nodes in the log ------------------------------------------------------------------------ */
 
 static struct log_node *slot_of(uint32_t id)
 {
@@ -111,8 +110,7 @@ static uint32_t write_node(uint32_t parent, uint64_t address, uint32_t module)
     return id;
 }
 
-/* ---- the table ---------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static uint32_t hash_of(uint32_t parent, uint64_t address, uint32_t module)
 {

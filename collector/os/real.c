@@ -18,6 +18,7 @@ static bool g_is_new_foreign;
 static const char *g_own_path = "";
 static bool g_is_late;      /* the program ran already when this was loaded */
 static struct real g_found; /* before `adapt` */
+static bool g_is_libcs[sizeof(struct real) / sizeof(void *)]; /* by member of g_found */
 
 /* Every member of struct real and its symbol. */
 struct wanted {
@@ -39,6 +40,7 @@ static const struct wanted g_wanted[] = {
     WANT(memalign),
     WANT(valloc),
     WANT(pvalloc),
+    WANT(reallocarray),
     WANT(cfree),
     WANT(free_sized),
     WANT(free_aligned_sized),
@@ -57,6 +59,7 @@ static const struct wanted g_wanted[] = {
     WANT(mremap),
     WANT(mprotect),
     WANT(pkey_mprotect),
+    WANT(madvise),
     WANT(brk),
     WANT(sbrk),
     WANT(dlclose),
@@ -243,11 +246,14 @@ static void find_wanted(const struct link_map *own, struct real *found)
 
     for (const struct link_map *map = first_behind(own); map; map = map->l_next) {
         const struct elf_lookup object = elf_lookup_open(map);
+        const bool is_libcs = is_libc(map);
         for (size_t i = 0; map->l_ld != _DYNAMIC && i < n; i++) {
             void **slot = (void **)((char *)found + g_wanted[i].offset);
             const ElfW(Sym) *symbol = *slot ? NULL : elf_lookup_find(&object, g_wanted[i].name);
-            if (symbol)
-                *slot = elf_lookup_resolve(&object, symbol);
+            if (!symbol)
+                continue;
+            *slot = elf_lookup_resolve(&object, symbol);
+            g_is_libcs[g_wanted[i].offset / sizeof(void *)] = is_libcs;
         }
     }
 }
@@ -294,6 +300,11 @@ void *real_behind(size_t offset)
 
     memcpy(&function, (const char *)&g_found + offset, sizeof(function));
     return function;
+}
+
+bool real_is_libcs(size_t offset)
+{
+    return g_is_libcs[offset / sizeof(void *)];
 }
 
 void *real_find(const char *name)
@@ -394,8 +405,7 @@ void *real_find_in_vdso(const char *name)
 }
 
 /* ---- before ld.so has relocated this object ---------------------------------------------------
- * Nothing here may use the global offset table: only hidden symbols, reached relative to the pc.
- */
+ * Nothing here may use the global offset table: only hidden symbols, reached relative to the pc. */
 enum {
     BOOTSTRAP_HEADER_BYTES = 16
 };

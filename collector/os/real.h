@@ -42,6 +42,7 @@ struct real {
     void *(*memalign)(size_t, size_t);
     void *(*valloc)(size_t);
     void *(*pvalloc)(size_t);
+    void *(*reallocarray)(void *, size_t, size_t);
     void (*cfree)(void *);
     void (*free_sized)(void *, size_t);
     void (*free_aligned_sized)(void *, size_t, size_t);
@@ -63,6 +64,7 @@ struct real {
     void *(*mremap)(void *, size_t, size_t, int, ...);
     int (*mprotect)(void *, size_t, int);
     int (*pkey_mprotect)(void *, size_t, int, int);
+    int (*madvise)(void *, size_t, int);
     int (*brk)(void *);
     void *(*sbrk)(intptr_t);
 
@@ -119,13 +121,16 @@ extern MTRACE_HIDDEN struct real g_real;
  */
 bool real_init(void (*adapt)(struct real *found));
 
-/* Before real_init, by who was loaded into a program that runs: nobody stands before us, and what
- * the program's references lead to are the first definitions of all. */
+/* Before real_init, in a program that ran before: no library precedes ours, so the program's
+ * references lead to the first definitions of all. */
 void real_search_all(void);
 
 /* Where references to a member of struct real, at that offset, lead without us; NULL: nowhere. Not
  * what `adapt` put there. */
 void *real_behind(size_t offset);
+
+/* That function is libc's. */
+bool real_is_libcs(size_t offset);
 
 /* The next definition of any name behind this object, NULL if there is none. While no other thread
  * loads or unloads: at the start. */

@@ -52,8 +52,8 @@ long sys_pread(int fd, void *buffer, size_t size_bytes, uint64_t offset);
 long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset);
 long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes);
 long sys_file_id(int fd, struct sys_file_id *ret_id);
-/* The file system copies on write, so reserved blocks may be missing at a write (file_systems.h).
- */
+/* The file system copies on write, so reserved blocks may be missing at a write
+ * (file_systems.h). */
 bool sys_copies_on_write(int fd);
 long sys_link(const char *target, const char *path); /* symbolic */
 long sys_change_mode(int fd, unsigned mode);

@@ -23,12 +23,12 @@ static _Atomic uint32_t g_n_windows;
 /* CT-3: after concurrent switches the last thread writes the final state. */
 static void emit_of_window(void)
 {
-    struct log_control *control = segment_commands_get();
+    struct log_mailbox *mailbox = segment_commands_get();
     bool is_on;
 
     do {
         is_on = state_is_tracing();
-        atomic_store_explicit(&control->is_open,
+        atomic_store_explicit(&mailbox->is_open,
                               is_on ? atomic_load_explicit(&g_n_windows, memory_order_relaxed) + 1
                                     : 0,
                               memory_order_seq_cst);
@@ -39,18 +39,12 @@ static void emit_of_window(void)
 
 void control_commands_begin(bool is_on)
 {
-    struct log_control *control = segment_commands_get();
+    struct log_mailbox *mailbox = segment_commands_get();
 
     atomic_store_explicit(&g_handler, 0, memory_order_relaxed); /* may be a thread of the parent */
     atomic_store_explicit(&g_done, 0, memory_order_relaxed);
     atomic_store_explicit(&g_n_marks, 0, memory_order_relaxed);
-    atomic_store_explicit(&control->is_open, is_on, memory_order_relaxed);
-}
-
-void control_commands_receive(void)
-{
-    atomic_store_explicit(&segment_commands_get()->wakeup_address, state_wakeup_address(),
-                          memory_order_release);
+    atomic_store_explicit(&mailbox->is_open, is_on, memory_order_relaxed);
 }
 
 void control_commands_switch(bool is_on, enum log_switch reason)
@@ -65,12 +59,12 @@ void control_commands_switch(bool is_on, enum log_switch reason)
     emit_of_window();
 }
 
-static void put_marker(const struct log_control *control)
+static void put_marker(const struct log_mailbox *mailbox)
 {
-    char name[LOG_CONTROL_NAME_BYTES];
+    char name[LOG_MAILBOX_NAME_BYTES];
     uint64_t words[3] = {0, 0, 0};
 
-    memcpy(name, control->name, sizeof(name));
+    memcpy(name, mailbox->name, sizeof(name));
     name[sizeof(name) - 1] = '\0';
     (void)record_labelled(LOG_MARK, 0, words, 3, name, NULL);
 }
@@ -102,18 +96,18 @@ static void do_wanted(uint32_t wanted)
 
 /* CT-4. A marker is written inside the window, if there is one. n_handled only grows, because
  * threads execute one after the other. */
-static void handle(struct log_control *control)
+static void handle(struct log_mailbox *mailbox)
 {
-    uint32_t number = atomic_load_explicit(&control->n_given, memory_order_acquire);
-    uint32_t wanted = atomic_load_explicit(&control->wanted, memory_order_relaxed);
-    uint32_t n_marks = atomic_load_explicit(&control->n_marks, memory_order_acquire); /* its name */
+    uint32_t number = atomic_load_explicit(&mailbox->n_given, memory_order_acquire);
+    uint32_t wanted = atomic_load_explicit(&mailbox->wanted, memory_order_relaxed);
+    uint32_t n_marks = atomic_load_explicit(&mailbox->n_marks, memory_order_acquire); /* its name */
 
     if (command_in(wanted) == LOG_COMMAND_START)
         do_wanted(wanted);
     if (atomic_exchange_explicit(&g_n_marks, n_marks, memory_order_relaxed) != n_marks)
-        put_marker(control);
+        put_marker(mailbox);
     do_wanted(wanted);
-    atomic_store_explicit(&control->n_handled, number, memory_order_release);
+    atomic_store_explicit(&mailbox->n_handled, number, memory_order_release);
 }
 
 /* Takes the right to execute commands, also from a frame of this thread that was left by longjmp.

@@ -10,8 +10,8 @@
  *   CT-1 A command is executed once, by one thread at a time, with signals blocked. No thread waits
  *        for that: the executing thread looks again when it is done, for commands that others
  *        found. n_handled only grows.
- *   CT-2 Nothing waits for a command. A program without events executes it with its next event, or
- *        before it forks or execs.
+ *   CT-2 Nothing waits for a command. One event of a thread finds it, the next event of any thread
+ *        executes it. Without events it is executed before the program forks or execs.
  *   CT-3 After concurrent switches, is_open of the log and MTRACE_PARENT contain the final state.
  *   CT-4 The process executes the command that is wanted when it looks. A command that was replaced
  *        before is never executed.
@@ -35,10 +35,6 @@ void control_commands_switch(bool is_on, enum log_switch reason);
 
 /* After the log exists, and before the process records. */
 void control_commands_begin(bool is_on);
-
-/* After the process records: allows the recorder to set the wakeup flag. A flag set earlier would
- * be taken for the parent's, or find no run_id, and is not set again. */
-void control_commands_receive(void);
 
 /* Executes the pending command, if there is one. */
 void control_commands_handle(void);

@@ -222,8 +222,7 @@ void environment_restore(char **initial)
     overwrite(initial, n, array, n_kept);
 }
 
-/* ---- exec --------------------------------------------------------------------------------------
- */
+/* ---- exec ------------------------------------------------------------------------------------ */
 
 static bool has_us(const char *preload)
 {

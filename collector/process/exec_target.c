@@ -178,8 +178,7 @@ static const char *library_of_kind(const union elf_loader_file *file)
     return ARCH_OTHER_MACHINE != EM_NONE && machine == ARCH_OTHER_MACHINE ? other_library() : NULL;
 }
 
-/* ---- the loader --------------------------------------------------------------------------------
- */
+/* ---- the loader ------------------------------------------------------------------------------ */
 
 static bool has_mark(const char *bytes, size_t n)
 {
@@ -271,8 +270,7 @@ static const char *library_for(struct program *program)
     return library ? loadable(library, program) : NULL;
 }
 
-/* ---- by name ----------------------------------------------------------------------------------
- */
+/* ---- by name --------------------------------------------------------------------------------- */
 
 static const char *value_of_path(void)
 {

@@ -157,13 +157,19 @@ static bool has_other_definition(const char *name, uintptr_t behind)
     return false;
 }
 
+static bool is_inside(const struct visit *visit, const elf_lookup_relocation *relocation,
+                      uintptr_t value)
+{
+    return elf_lookup_type(relocation) == ARCH_RELOCATION_CALL && value >= visit->bounds.start
+           && value < visit->bounds.end;
+}
+
 /* RF-2: an unresolved slot that ld.so has relocated leads into the module itself, to code that
  * calls ld.so. */
 static bool is_unresolved(const struct visit *visit, const elf_lookup_relocation *relocation,
                           const ElfW(Sym) * symbol, uintptr_t value)
 {
-    return elf_lookup_type(relocation) == ARCH_RELOCATION_CALL && symbol->st_shndx == SHN_UNDEF
-           && value >= visit->bounds.start && value < visit->bounds.end;
+    return symbol->st_shndx == SHN_UNDEF && is_inside(visit, relocation, value);
 }
 
 /* True if the slot contains the real function, or will. */
@@ -181,9 +187,13 @@ static bool is_to_behind(const struct visit *visit, const elf_lookup_relocation 
 static bool has_library_function(const struct reference *reference)
 {
     void *behind = reference->is_common ? real_behind(reference->offset) : NULL;
+    const void *first;
 
-    return behind && behind != real_find_in_libc(reference->name)
-           && behind == real_find_first(reference->name);
+    if (!behind || real_is_libcs(reference->offset))
+        return false;
+    first = real_find_first(reference->name);
+    return (first == behind || first == reference->ours) /* else the executable's */
+           && !(reference->is_of_allocator && behind == real_find_beside_malloc(reference->name));
 }
 
 static void rebind_slot(struct visit *visit, const elf_lookup_relocation *relocation)
@@ -201,7 +211,8 @@ static void rebind_slot(struct visit *visit, const elf_lookup_relocation *reloca
         return;
     value = __atomic_load_n((const uintptr_t *)slot, __ATOMIC_RELAXED);
     if (has_library_function(reference)) {
-        if (value == ours || is_unresolved(visit, relocation, symbol, value))
+        /* a slot of the library itself may be unresolved, too */
+        if (value == ours || is_inside(visit, relocation, value))
             change(visit, slot, value, behind);
         return;
     }

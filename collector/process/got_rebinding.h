@@ -36,12 +36,14 @@
 #include <stdint.h>
 
 /* A wrapper. offset: of the real function of the same name in struct real. is_common: a library of
- * the program may define a function of this name that is not libc's and has other arguments. */
+ * the program may define a function of this name that is not libc's and has other arguments.
+ * is_of_allocator: but not the library that defines malloc. */
 struct reference {
     const char *name;
     void *ours;
     size_t offset;
     bool is_common;
+    bool is_of_allocator;
 };
 
 enum {

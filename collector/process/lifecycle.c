@@ -49,8 +49,7 @@ static char **initial_environment(void)
     return initial_arguments() + *(const long *)__libc_stack_end + 1;
 }
 
-/* ---- start -------------------------------------------------------------------------------------
- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static bool begin_unblocked(const struct output_parent *parent, bool is_tracing)
 {
@@ -70,8 +69,7 @@ static bool begin_unblocked(const struct output_parent *parent, bool is_tracing)
     if (!is_tracing)
         __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_STARTED_OFF, __ATOMIC_RELAXED);
     control_commands_begin(is_tracing);
-    state_record(g_run_id, is_tracing);
-    control_commands_receive();
+    state_record(is_tracing);
     return true;
 }
 
@@ -204,8 +202,7 @@ bool lifecycle_make_ready_slow(void)
     return true;
 }
 
-/* ---- switching at run time ---------------------------------------------------------------------
- */
+/* ---- switching at run time ------------------------------------------------------------------- */
 
 void lifecycle_switch_tracing(bool is_on, enum log_switch reason)
 {
@@ -242,8 +239,7 @@ static void install_toggle(int number)
     set_action(number, &action, NULL);
 }
 
-/* ---- before main -------------------------------------------------------------------------------
- */
+/* ---- before main ----------------------------------------------------------------------------- */
 
 /* Runs after the destructors of all libraries, because it was registered before main. */
 static void handle_exit(int status, void *unused)
@@ -282,8 +278,7 @@ void lifecycle_construct(void)
     capture_open_oracle(state_config());
 }
 
-/* ---- in a program that runs already -------------------------------------------------------------
- */
+/* ---- in a program that runs already ---------------------------------------------------------- */
 
 /* As in a fork child, where the mappings are gone. Here they stay while a thread may still be about
  * to leave the collector. */

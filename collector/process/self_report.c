@@ -104,7 +104,7 @@ static void close_fd(struct self_report *self_report)
 static bool is_answering(struct self_report *self_report)
 {
     uint32_t heartbeat =
-        atomic_load_explicit(&log_request_of(self_report->log)->heartbeat, memory_order_relaxed);
+        atomic_load_explicit(&log_mailbox_of(self_report->log)->heartbeat, memory_order_relaxed);
     uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
     if (self_report->beat_ns == 0 || heartbeat != self_report->heartbeat)
@@ -179,8 +179,8 @@ static int connect_to_recorder(struct self_report *self_report)
     return is_peer_recorder(self_report) ? 0 : ENOTCONN;
 }
 
-/* Waits for a message; *ret_fd: the descriptor that came with it, or -1. `text` ends with NUL then.
- */
+/* Waits for a message; *ret_fd: the descriptor that came with it, or -1. `text` ends with NUL
+ * then. */
 static int receive(struct self_report *self_report, char *text, size_t n_bytes, int *ret_fd)
 {
     long n;
@@ -231,8 +231,8 @@ static bool put_marker(uint32_t number, uint64_t *ret_ticks)
 
 static int post(struct self_report *self_report, const char *words)
 {
-    struct log_request *request = log_request_of(self_report->log);
-    uint32_t number = atomic_fetch_add_explicit(&request->n_markers, 1, memory_order_relaxed) + 1;
+    struct log_mailbox *mailbox = log_mailbox_of(self_report->log);
+    uint32_t number = atomic_fetch_add_explicit(&mailbox->n_markers, 1, memory_order_relaxed) + 1;
     char head[LOG_REQUEST_PREFIX_BYTES];
     struct fmt out = FMT_BUFFER(head);
     uint64_t ticks;

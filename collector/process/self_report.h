@@ -2,7 +2,7 @@
 /*
  * self_report: asks the recorder for a report about this process, and waits for the answer.
  *
- * The request goes over the recorder's control socket (struct log_request of log_format.h has the
+ * The request goes over the recorder's control socket (struct log_mailbox of log_format.h has the
  * protocol). The recorder queues requests; a marker in the log defines the time of the report. The
  * answer is a file, whose descriptor comes with the reply.
  *

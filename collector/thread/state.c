@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-struct state_shared g_state_shared = {.ways = MODE_TRACING_OFF};
+_Atomic uint32_t g_state_ways = MODE_TRACING_OFF;
 struct config g_state_config;
 
 static const _Atomic uint64_t g_no_generation; /* 0: every guard is closed */
@@ -42,15 +42,14 @@ static void set(enum state state)
 
 static unsigned add_way(enum mode_flag way, memory_order order)
 {
-    return atomic_fetch_or_explicit(&g_state_shared.ways, way, order);
+    return atomic_fetch_or_explicit(&g_state_ways, way, order);
 }
 
 bool state_set_tracing(bool is_on)
 {
     const uint32_t others = ~(uint32_t)(MODE_TRACING_OFF | MODE_NO_WINDOW_YET);
-    unsigned before =
-        is_on ? atomic_fetch_and_explicit(&g_state_shared.ways, others, memory_order_relaxed)
-              : add_way(MODE_TRACING_OFF, memory_order_relaxed);
+    unsigned before = is_on ? atomic_fetch_and_explicit(&g_state_ways, others, memory_order_relaxed)
+                            : add_way(MODE_TRACING_OFF, memory_order_relaxed);
 
     return !(before & MODE_TRACING_OFF);
 }
@@ -68,7 +67,7 @@ void state_set_no_free_stacks(void)
 void state_clear_set_flags(void)
 {
     (void)atomic_fetch_and_explicit(
-        &g_state_shared.ways, ~(uint32_t)(MODE_SAMPLED | MODE_NO_FREE_STACKS | MODE_SPECIAL_BLOCKS),
+        &g_state_ways, ~(uint32_t)(MODE_SAMPLED | MODE_NO_FREE_STACKS | MODE_SPECIAL_BLOCKS),
         memory_order_relaxed);
 }
 
@@ -84,13 +83,7 @@ void state_wakeup(void)
 
 void state_clear_wakeup(void)
 {
-    (void)atomic_fetch_and_explicit(&g_state_shared.ways, ~(uint32_t)MODE_WAKEUP,
-                                    memory_order_seq_cst);
-}
-
-uint64_t state_wakeup_address(void)
-{
-    return (uintptr_t)&g_state_shared.ways + 1;
+    (void)atomic_fetch_and_explicit(&g_state_ways, ~(uint32_t)MODE_WAKEUP, memory_order_seq_cst);
 }
 
 MTRACE_COLD void state_handle(void)
@@ -123,10 +116,9 @@ bool state_start_in_child(void)
            && state_start(STATE_RECORDING);
 }
 
-void state_record(uint64_t run_id, bool is_tracing)
+void state_record(bool is_tracing)
 {
     g_pid = (uint32_t)sys_getpid();
-    g_state_shared.run_id = run_id;
     atomic_store_explicit(g_wiped_word, g_last_generation += 2, memory_order_release);
     g_state_generation = g_wiped_word;
     state_clear_wakeup(); /* the parent's */

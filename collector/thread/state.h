@@ -52,21 +52,14 @@ enum mode_flag {
     MODE_SAMPLED = 16, /* most blocks are not recorded (sampler.h) */
     MODE_SPECIAL_BLOCKS =
         32, /* blocks are zeroed, or some are bootstrap blocks (real_bootstrap_allocate) */
-    MODE_WAKEUP = 1 << 8, /* the recorder may have a command (control_commands.h) */
+    MODE_WAKEUP = 64, /* the recorder may have a command (control_commands.h) */
 };
 
-/* The recorder writes to this through /proc/PID/mem (log_control.wakeup_address). It sets
- * MODE_WAKEUP, which has a byte of its own. */
-struct state_shared {
-    uint64_t run_id;       /* lets the recorder check the address */
-    _Atomic uint32_t ways; /* of enum mode_flag; written by state.c */
-};
-
-extern MTRACE_HIDDEN struct state_shared g_state_shared;
+extern MTRACE_HIDDEN _Atomic uint32_t g_state_ways; /* of enum mode_flag; written by state.c */
 
 static inline unsigned mode_flags(void)
 {
-    return atomic_load_explicit(&g_state_shared.ways, memory_order_relaxed);
+    return atomic_load_explicit(&g_state_ways, memory_order_relaxed);
 }
 
 static inline bool mode_has(unsigned ways)
@@ -88,9 +81,6 @@ void state_wakeup(void);
 
 /* Clears the wakeup flag. Called before the command is read, so that a later one sets it again. */
 void state_clear_wakeup(void);
-
-/* Address of the byte with MODE_WAKEUP. */
-uint64_t state_wakeup_address(void);
 
 /* Calls the handle hook of process/ if the wakeup flag is set. */
 MTRACE_COLD void state_handle(void);
@@ -142,7 +132,7 @@ MTRACE_NODISCARD bool state_start(enum state from);
 MTRACE_NODISCARD bool state_start_in_child(void);
 
 /* Ends starting with a log: a new generation of threads begins to record. */
-void state_record(uint64_t run_id, bool is_tracing);
+void state_record(bool is_tracing);
 
 /* End starting without a log. */
 void state_wait(void);

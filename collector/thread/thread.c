@@ -232,7 +232,7 @@ static void begin(struct thread *thread, uint64_t generation)
         unwind_memory_forget(&thread->unwind);
     thread->cursor = thread->limit = NULL;
     thread->segment = NULL;
-    thread->last_ticks = thread->base_ticks = 0;
+    thread->last_ticks = thread->base_ticks = thread->slow_ticks = 0;
     thread->index = 0;
     thread->is_next_owner = false;
     thread->is_dead = thread->is_forking = thread->is_execing = false;
@@ -306,8 +306,7 @@ uint32_t thread_n_stranded(void)
     return atomic_exchange_explicit(&g_n_stranded, 0, memory_order_relaxed);
 }
 
-/* ---- segments ----------------------------------------------------------------------------------
- */
+/* ---- segments -------------------------------------------------------------------------------- */
 
 /* Passes the segment on to another thread, or seals it. Uncommitted bytes are lost. */
 static void put_segment(struct thread *thread)

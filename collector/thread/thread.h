@@ -131,6 +131,7 @@ struct thread {
     struct log_segment *segment;
     uint64_t base_ticks;    /* times in the segment are relative to this now */
     uint64_t last_ticks;    /* of the last record: LF-6 */
+    uint64_t slow_ticks;    /* later events take the slow path: a new base, or a look (CT-2) */
     uint64_t outer_guard;   /* value outside of a guarded call; allocator_guard.h */
     uintptr_t outer_frame;  /* of that call */
     uint32_t group;         /* that events are charged to from now on: TH-6 */
@@ -206,8 +207,8 @@ static inline void thread_leave(struct thread *thread)
 bool thread_fork_begins(void);
 void thread_fork_ended(bool is_child);
 
-/* In a fork child: an interrupted recording has not ended, so the child cannot begin its log yet.
- */
+/* In a fork child: an interrupted recording has not ended, so the child cannot begin its log
+ * yet. */
 bool thread_is_stranded(void);
 
 /* Counts events that are not recorded because of that. */
@@ -257,15 +258,15 @@ bool thread_will_exec(void (*came_back)(void));
 /* After a failed exec; `came_back` is not called any more. */
 void thread_came_back(void);
 
-/* Finds libc's functions and creates the key whose destructor ends threads. Once per process image.
- */
+/* Finds libc's functions and creates the key whose destructor ends threads. Once per process
+ * image. */
 void thread_init(void);
 
 /* Sets the bounds of the calling thread's stack; from the pthread_create wrapper. */
 void thread_set_stack(uintptr_t low, uintptr_t high);
 
-/* Writes the name of a living thread (NULL: the kernel's). Inside a recording or a quiet section.
- */
+/* Writes the name of a living thread (NULL: the kernel's). Inside a recording or a quiet
+ * section. */
 void thread_define_name(const struct thread *of, const char *name);
 
 static inline bool thread_is_on_own_stack(const struct thread *thread, uintptr_t at)

@@ -7,12 +7,15 @@
 #include "lib/base/dynamic_array.h"
 #include "lib/base/file_io.h"
 #include "lib/base/option_value.h"
+#include "lib/base/shell_quote.h"
 #include "lib/base/units.h"
+#include "lib/base/utf8.h"
 #include "lib/process/output_file.h"
 
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -301,14 +304,19 @@ static void report_done(const struct import_options *options, const struct impor
     char allocations[UNITS_TEXT_BYTES];
     char events[UNITS_TEXT_BYTES];
     char seconds[UNITS_TEXT_BYTES];
+    char target[PATH_MAX];
+    char quoted[4 * PATH_MAX] = "";
 
     warn(result);
-    fprintf(stderr, "%s: %s, %s from %s, %u process%s, in %s; mtrace-query %s\n", options->target,
+    (void)snprintf(target, sizeof(target), "%s", options->target);
+    utf8_clean(target);
+    shell_quote(target, quoted, sizeof(quoted));
+    fprintf(stderr, "%s: %s, %s from %s, %u process%s, in %s; mtrace-query %s\n", target,
             units_format_bytes((int64_t)result->database_bytes, size),
             units_format_counted((int64_t)result->n_allocations, "allocation", allocations),
             units_format_counted((int64_t)result->n_events, "event", events), result->n_processes,
             result->n_processes == 1 ? "" : "es",
-            units_format_duration((int64_t)(result->seconds * 1e9), seconds), options->target);
+            units_format_duration((int64_t)(result->seconds * 1e9), seconds), quoted);
 }
 
 /* ---- running ---- */

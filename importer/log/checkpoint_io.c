@@ -3,6 +3,7 @@
 
 #include "lib/abi/attr.h"
 #include "lib/base/dynamic_array.h"
+#include "lib/totals/pair_totals.h"
 
 #define XXH_INLINE_ALL
 #include <stdarg.h>
@@ -420,6 +421,20 @@ void checkpoint_io_keyed(struct checkpoint_io *io, struct hash_map *keyed, size_
     else
         checkpoint_io_array(io, keyed->elements, &keyed->n, &keyed->capacity, CHECKPOINT_MOST,
                             element_bytes);
+}
+
+void checkpoint_io_pairs(struct checkpoint_io *io, struct hash_map *pairs, uint32_t n_processes,
+                         uint32_t most)
+{
+    const struct pair_totals_entry *entries;
+
+    checkpoint_io_keyed(io, pairs, PAIR_TOTALS_KEY_BYTES, sizeof *entries);
+    entries = pairs->elements;
+    for (size_t i = 0; i < pairs->n; i++)
+        checkpoint_io_check(io,
+                            entries[i].process <= n_processes && entries[i].from <= most
+                                && entries[i].to <= most,
+                            "a tally");
 }
 
 /* ---- texts ---- */

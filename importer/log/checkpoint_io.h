@@ -126,6 +126,11 @@ void *checkpoint_io_array(struct checkpoint_io *io, void *elements, size_t *n, s
 void checkpoint_io_keyed(struct checkpoint_io *io, struct hash_map *keyed, size_t key_bytes,
                          size_t element_bytes);
 
+/* Copies pairs (lib/totals/pair_totals.h); loads them into an empty map. Ids of pairs are at most
+ * `most`. */
+void checkpoint_io_pairs(struct checkpoint_io *io, struct hash_map *pairs, uint32_t n_processes,
+                         uint32_t most);
+
 /* *text may be NULL. n_bytes: NULL for a string that ends at its first NUL. */
 void checkpoint_io_text(struct checkpoint_io *io, const char **text, size_t *n_bytes);
 

@@ -581,14 +581,14 @@ bool log_input_still_grows(const struct log_input *input)
 
 static bool is_asked(struct log_file_reader *file)
 {
-    struct log_request question;
-    const size_t n_bytes = sizeof question;
+    struct log_mailbox mailbox;
+    const size_t n_bytes = sizeof mailbox;
     size_t n = 0;
 
     return file->header.form == LOG_FORM_RAW
-           && log_file_read_at(file, &question, n_bytes, LOG_REQUEST_OFFSET, &n, NULL) == 0
+           && log_file_read_at(file, &mailbox, n_bytes, LOG_MAILBOX_OFFSET, &n, NULL) == 0
            && n == n_bytes
-           && atomic_load_explicit(&question.phase, memory_order_relaxed) != LOG_REQUEST_NONE;
+           && atomic_load_explicit(&mailbox.phase, memory_order_relaxed) != LOG_REQUEST_NONE;
 }
 
 bool log_input_is_asked(const struct log_input *input)

@@ -110,7 +110,7 @@ bool log_input_still_grows(const struct log_input *input);
 /* True if all its files are open, so that they stay readable when they are removed. */
 bool log_input_holds_files(const struct log_input *input);
 
-/* True if its program requests a report (struct log_request): from before its marker is in the log
+/* True if its program requests a report (struct log_mailbox): from before its marker is in the log
  * until the answer is sent. */
 bool log_input_is_asked(const struct log_input *input);
 

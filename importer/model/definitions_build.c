@@ -3,10 +3,12 @@
 
 #include "importer/model/group_merge.h"
 #include "importer/model/stack_merge.h"
+#include "lib/abi/file_key.h"
 #include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -362,37 +364,50 @@ static int by_object_and_offset(const void *a, const void *b)
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Returns a sorted list, to be freed; NULL: no memory. */
-static struct object_of_key *list_keys(const struct log_names *names, size_t *ret_n)
+/* 0: it has none. */
+static uint64_t key_of_object(const struct definitions_object *object)
 {
-    struct object_of_key *keys = calloc(names->n_modules + 1, sizeof(*keys));
+    const char *hex = object->build_id;
+    uint8_t bytes[64]; /* as many as log_names takes */
     size_t n = 0;
 
-    for (size_t k = 1; keys && k <= names->n_modules; k++)
-        if (names->modules[k].is_defined && names->modules[k].file_key)
-            keys[n++] =
-                (struct object_of_key){names->modules[k].file_key, names->modules[k].object};
+    if (!hex)
+        return object->file_key;
+    for (; n < sizeof(bytes) && sscanf(hex + 2 * n, "%2hhx", &bytes[n]) == 1; n++) {
+    }
+    return file_key_of_bytes(bytes, n);
+}
+
+/* Returns a sorted list, to be freed; NULL: no memory. */
+static struct object_of_key *list_keys(const struct definitions *definitions, size_t *ret_n)
+{
+    struct object_of_key *keys = calloc(definitions->n_objects + 1, sizeof(*keys));
+    size_t n = 0;
+
+    for (uint32_t id = 1; keys && id <= definitions->n_objects; id++) {
+        keys[n] = (struct object_of_key){key_of_object(&definitions->objects[id]), id};
+        n += keys[n].key != 0;
+    }
     if (n)
         qsort(keys, n, sizeof(*keys), by_key);
     *ret_n = n;
     return keys;
 }
 
-static int add_file_parts(struct build *build, const struct log_names *names)
+static int add_file_parts(struct build *build, const struct log_names *names,
+                          const struct object_of_key *keys, size_t n_keys)
 {
     struct definitions *definitions = build->definitions;
     struct definitions_file_part *parts;
-    struct object_of_key *keys;
-    size_t n_keys;
 
     if (names->n_file_parts == 0)
         return 0;
     parts = dynamic_array_reserve(definitions->file_parts, &build->file_parts_capacity,
                                   definitions->n_file_parts + names->n_file_parts, sizeof(*parts));
-    keys = list_keys(names, &n_keys);
-    if (parts)
-        definitions->file_parts = parts;
-    for (size_t i = 1; parts && keys && i <= names->n_file_parts; i++) {
+    if (!parts)
+        return ERROR_NOMEM;
+    definitions->file_parts = parts;
+    for (size_t i = 1; i <= names->n_file_parts; i++) {
         const struct file_part_note *note = &names->file_parts[i];
         const struct object_of_key wanted = {.key = note->file_key};
         const struct object_of_key *found =
@@ -401,8 +416,20 @@ static int add_file_parts(struct build *build, const struct log_names *names)
             parts[definitions->n_file_parts++] = (struct definitions_file_part){
                 found->object, note->offset, note->bytes, note->n_bytes};
     }
+    return 0;
+}
+
+/* Any log of a run may hold a file: the recorder copies it once. */
+static int fill_file_parts(struct build *build)
+{
+    size_t n_keys = 0;
+    struct object_of_key *keys = list_keys(build->definitions, &n_keys);
+    int r = keys ? 0 : ERROR_NOMEM;
+
+    for (size_t i = 0; r == 0 && i < build->n_inputs; i++)
+        r = add_file_parts(build, &build->inputs[i]->names, keys, n_keys);
     free(keys);
-    return parts && keys ? 0 : ERROR_NOMEM;
+    return r;
 }
 
 /* Several processes may have copied one file; the copies agree where they overlap. */
@@ -485,8 +512,6 @@ static int fill_log(struct build *build, size_t i)
         if (names->modules[k].is_defined)
             r = fill_module(build, input, &names->modules[k]);
     if (r == 0)
-        r = add_file_parts(build, names);
-    if (r == 0)
         r = fill_texts(build, names);
     if (r == 0)
         r = group_merge_log(&build->groups, i);
@@ -533,6 +558,8 @@ int definitions_build(struct log_input *const *inputs, size_t n_inputs, uint64_t
     group_merge_init(&build.groups, inputs, ret);
     for (size_t i = 0; r == 0 && i < n_inputs; i++)
         r = fill_log(&build, i);
+    if (r == 0)
+        r = fill_file_parts(&build);
     sort_file_parts(ret);
     if (r == 0)
         r = number_stacks(&build);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/site_allocations.h"
 
-#include "importer/totals/pair_totals.h"
 #include "importer/write/database.h"
 #include "lib/base/saturating.h"
 #include "lib/sqlite/database_guard.h"
+#include "lib/totals/pair_totals.h"
 
 #include <stdlib.h>
 

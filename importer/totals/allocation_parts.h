@@ -12,8 +12,8 @@
 #ifndef MTRACE_IMPORTER_ALLOCATION_PARTS_H
 #define MTRACE_IMPORTER_ALLOCATION_PARTS_H
 
-#include "importer/totals/pair_totals.h"
 #include "lib/abi/attr.h"
+#include "lib/totals/pair_totals.h"
 
 #include <stddef.h>
 #include <stdint.h>

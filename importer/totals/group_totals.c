@@ -263,7 +263,7 @@ void group_totals_visit(struct group_totals *totals, uint32_t n_processes, struc
 
     visit_accounts(&totals->groups, n_processes, definitions->n_groups, io);
     visit_accounts(&totals->tags, n_processes, definitions->n_tags, io);
-    pair_totals_visit(&totals->flows, n_processes, (uint32_t)definitions->n_groups, io);
+    checkpoint_io_pairs(io, &totals->flows, n_processes, (uint32_t)definitions->n_groups);
 }
 
 /* ---- first groups that appear late ---- */

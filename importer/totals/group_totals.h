@@ -21,9 +21,9 @@
 #include "importer/log/checkpoint_io.h"
 #include "importer/model/definitions.h"
 #include "importer/pairing/pairing.h"
-#include "importer/totals/pair_totals.h"
 #include "importer/totals/totals.h"
 #include "lib/base/error.h"
+#include "lib/totals/pair_totals.h"
 
 struct group_account {
     uint32_t process;

@@ -271,12 +271,18 @@ static uint64_t share(uint64_t bytes, uint64_t part, uint64_t whole)
     return part == whole ? bytes : (uint64_t)((double)bytes * ((double)part / (double)whole));
 }
 
-/* Scales samples of a larger piece to this part of it. */
+/* What certainly lies in `part` of `whole` bytes if so many are resident. */
+static uint64_t least_share(uint64_t bytes, uint64_t part, uint64_t whole)
+{
+    return bytes > whole - part ? bytes - (whole - part) : 0;
+}
+
+/* Samples of a larger piece do not tell which part of it was resident. */
 static void share_samples(struct mapping *piece, uint64_t whole)
 {
     if (piece->peak_rss_bytes != MAPPINGS_NEVER)
-        piece->peak_rss_bytes = share(piece->peak_rss_bytes, piece->length, whole);
-    piece->sampled_bytes = share(piece->sampled_bytes, piece->length, whole);
+        piece->peak_rss_bytes = least_share(piece->peak_rss_bytes, piece->length, whole);
+    piece->sampled_bytes = least_share(piece->sampled_bytes, piece->length, whole);
 }
 
 /* Splits the piece at an address inside it; the upper part gets a new id. */

@@ -23,12 +23,12 @@
 #include "importer/log/checkpoint_io.h"
 #include "importer/model/event.h"
 #include "importer/pairing/pairing.h"
-#include "importer/totals/pair_totals.h"
 #include "importer/totals/pool_blocks.h"
 #include "importer/totals/stable_numbers.h"
 #include "importer/totals/totals.h"
 #include "lib/base/error.h"
 #include "lib/base/hash_map.h"
+#include "lib/totals/pair_totals.h"
 
 #include <stdbool.h>
 

@@ -822,8 +822,8 @@ void totals_visit(struct totals *totals, struct checkpoint_io *io)
     checkpoint_io_count(io, &n, totals->n_processes);
     for (size_t i = 1; i <= n && checkpoint_io_code(io) == 0; i++)
         visit_process(totals, &totals->processes[i], io);
-    pair_totals_visit(&totals->free_sites, totals->n_processes, totals->n_backtraces, io);
-    pair_totals_visit(&totals->flows, totals->n_processes, totals->n_threads, io);
+    checkpoint_io_pairs(io, &totals->free_sites, totals->n_processes, totals->n_backtraces);
+    checkpoint_io_pairs(io, &totals->flows, totals->n_processes, totals->n_threads);
     checkpoint_io_u64(io, &totals->n_unreported_free_sites);
     checkpoint_io_u64(io, &totals->n_unreported_flows);
 }

@@ -32,9 +32,9 @@
 #include "importer/log/checkpoint_io.h"
 #include "importer/pairing/pairing.h"
 #include "importer/totals/allocation_parts.h"
-#include "importer/totals/pair_totals.h"
 #include "lib/abi/attr.h"
 #include "lib/base/error.h"
+#include "lib/totals/pair_totals.h"
 #include "lib/totals/sample_weight.h"
 
 #include <stdbool.h>

@@ -228,14 +228,12 @@ static inline void log_file_set_machine(struct log_file *file)
  *   3. program   writes an event LOG_REQUEST_MARKER with the next number of n_markers, then sends
  *                "TICKS NUMBER WORDS": time and number of the marker, words of mtrace-query
  *   4. recorder  "STATUS", 0 or an errno value, and the descriptor of a file with the answer
- * A connection that ends earlier has no answer. struct log_request is in the header page of a live
- * log after struct log_file.
+ * A connection that ends earlier has no answer.
  */
 #define LOG_CONTROL_NAME   "mtrace-record."
 #define LOG_REQUEST_MARKER "mtrace report "
 
 enum {
-    LOG_REQUEST_OFFSET = 2048,
     LOG_REQUEST_BYTES = 1536,      /* of the words, with a NUL */
     LOG_REQUEST_PREFIX_BYTES = 64, /* at most, of what precedes them */
 };
@@ -244,13 +242,6 @@ enum log_request_phase {
     LOG_REQUEST_NONE = 0,
     LOG_REQUEST_TURN = 1,   /* from before "go" until the words are received: the marker may come */
     LOG_REQUEST_POSTED = 2, /* until the answer is sent */
-};
-
-struct log_request {
-    _Atomic uint32_t heartbeat; /* increments while the recorder is alive; its PID may be reused */
-    _Atomic uint32_t phase;     /* enum log_request_phase, by the recorder */
-    _Atomic uint32_t n_markers; /* by the program */
-    uint32_t reserved;
 };
 
 /* What began or ended a window. */
@@ -270,38 +261,38 @@ enum log_command {
     LOG_COMMAND_DETACH = 3, /* ends the log: no recorder reads it any more */
 };
 
-/* Bits of log_control.wanted; the rest is a number that differs between successive commands. */
+/* Bits of log_mailbox.wanted; the rest is a number that differs between successive commands. */
 enum {
     LOG_WANTED_COMMAND_BITS = 4, /* all but LOG_COMMAND_MARK */
     LOG_WANTED_REASON_BITS = 4,
 };
 
 /*
- * Commands of the recorder, in the header page of a live log after struct log_request. The
- * recorder writes `wanted`, or name and n_marks, then increments n_given. The program executes the
- * new ones and sets n_handled to the n_given that it read. Until then `wanted` may be replaced, a
- * name may not. The program looks for commands before fork and exec, when a thread takes a segment,
- * when it allocates outside of windows, and at its next event after the recorder sets the wakeup
- * flag: a byte at wakeup_address in the program's memory, after the 8 bytes of the run_id.
+ * What the recorder wants of the program, and what the program did; in the header page of a live
+ * log. The recorder writes `wanted`, or name and n_marks, then increments n_given. The program
+ * executes the new ones and sets n_handled to the n_given that it read. Until then `wanted` may be
+ * replaced, a name may not. The program looks before fork and exec, when it allocates outside of
+ * windows, when a thread takes a segment, and in one of its events in every 2^20 ticks.
  */
 enum {
-    LOG_CONTROL_OFFSET = 3840,
-    LOG_CONTROL_NAME_BYTES = 64,
+    LOG_MAILBOX_OFFSET = 3840,
+    LOG_MAILBOX_NAME_BYTES = 64,
 };
 
-struct log_control {
+struct log_mailbox {
     _Atomic uint32_t n_given, n_handled;
-    _Atomic uint32_t wanted;         /* enum log_command, enum log_switch, number; 0: nothing yet */
-    _Atomic uint32_t n_marks;        /* names given */
-    _Atomic uint64_t wakeup_address; /* 0: there is none */
-    _Atomic uint32_t is_open;        /* by the program; 0: no window is; else each has a number */
-    char name[LOG_CONTROL_NAME_BYTES]; /* with its NUL */
-    uint32_t reserved;
+    _Atomic uint32_t wanted;    /* enum log_command, enum log_switch, number; 0: nothing yet */
+    _Atomic uint32_t n_marks;   /* names given */
+    _Atomic uint32_t is_open;   /* by the program; 0: no window is; else each has a number */
+    _Atomic uint32_t heartbeat; /* increments while the recorder is alive; its PID may be reused */
+    _Atomic uint32_t phase;     /* enum log_request_phase, by the recorder */
+    _Atomic uint32_t n_markers; /* by the program */
+    char name[LOG_MAILBOX_NAME_BYTES]; /* with its NUL */
 };
 
 /*
  * Information of the recorder for readers of a live log, in the header page after struct
- * log_control.
+ * log_mailbox.
  */
 enum {
     LOG_PACKING_OFFSET = 3936,
@@ -493,8 +484,8 @@ enum {
     LOG_EVENT_MAX_WORDS = 512
 };
 
-/* Low 5 bits of the call flags: which function the program called. Also kinds.kind of the database.
- */
+/* Low 5 bits of the call flags: which function the program called. Also kinds.kind of the
+ * database. */
 enum log_call {
     LOG_CALL_MALLOC = 0,
     LOG_CALL_CALLOC = 1,
@@ -721,13 +712,9 @@ LOG_AT(log_file, unseen_allocator, 280);
 LOG_AT(log_file, sample_bytes, 480);
 LOG_AT(log_file, inside_allocator, 512);
 _Static_assert(sizeof(struct log_file) == 536, "header");
-_Static_assert(sizeof(struct log_file) <= LOG_REQUEST_OFFSET, "header page");
-_Static_assert(sizeof(struct log_request) == 16, "question");
-_Static_assert(LOG_REQUEST_OFFSET + sizeof(struct log_request) <= LOG_CONTROL_OFFSET,
-               "header page");
-LOG_AT(log_control, wakeup_address, 16);
-_Static_assert(sizeof(struct log_control) == 96, "control");
-_Static_assert(LOG_CONTROL_OFFSET + sizeof(struct log_control) <= LOG_PACKING_OFFSET,
+_Static_assert(sizeof(struct log_file) <= LOG_MAILBOX_OFFSET, "header page");
+_Static_assert(sizeof(struct log_mailbox) == 96, "mailbox");
+_Static_assert(LOG_MAILBOX_OFFSET + sizeof(struct log_mailbox) <= LOG_PACKING_OFFSET,
                "header page");
 _Static_assert(LOG_PACKING_OFFSET + sizeof(struct log_packing) <= LOG_FILE_HEADER_BYTES,
                "header page");
@@ -750,14 +737,9 @@ _Static_assert(sizeof(struct log_sample) == 40, "sample");
 #undef LOG_AT
 
 /* In the header page of a pool, which is mapped whole. */
-static inline struct log_request *log_request_of(struct log_file *file)
+static inline struct log_mailbox *log_mailbox_of(struct log_file *file)
 {
-    return (struct log_request *)(void *)((unsigned char *)file + LOG_REQUEST_OFFSET);
-}
-
-static inline struct log_control *log_control_of(struct log_file *file)
-{
-    return (struct log_control *)(void *)((unsigned char *)file + LOG_CONTROL_OFFSET);
+    return (struct log_mailbox *)(void *)((unsigned char *)file + LOG_MAILBOX_OFFSET);
 }
 
 #endif

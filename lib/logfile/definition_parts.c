@@ -157,6 +157,15 @@ static bool is_root(const struct definition_part *part, uint32_t at)
            && part->first_node + at / sizeof(struct log_node) < LOG_NODE_FIRST;
 }
 
+bool definition_parts_have_grown(const struct definition_parts *parts, const struct live_log *live)
+{
+    for (size_t i = 0; i < parts->n; i++)
+        if (parts->parts[i].kind == LOG_SEGMENT_DEFS
+            && reserved_bytes(live, &parts->parts[i]) > parts->parts[i].looked_bytes)
+            return true;
+    return false;
+}
+
 bool definition_parts_next(const struct live_log *live, struct definition_part *part,
                            uint32_t *ret_first, uint32_t *ret_end)
 {

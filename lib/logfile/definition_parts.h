@@ -54,6 +54,9 @@ bool definition_parts_is(const struct log_segment *segment);
 /* Finds new segments; cheap if there are none. False without memory. */
 bool definition_parts_find(struct definition_parts *parts, const struct live_log *live);
 
+/* A DEFS segment has more definitions than at its last scan. */
+bool definition_parts_have_grown(const struct definition_parts *parts, const struct live_log *live);
+
 /* The next part of a segment: payload bytes [*ret_first, *ret_end); false: nothing new. */
 bool definition_parts_next(const struct live_log *live, struct definition_part *part,
                            uint32_t *ret_first, uint32_t *ret_end);

@@ -339,9 +339,9 @@ bool live_log_refresh(struct live_log *log)
 
 /* ---- header page ----------------------------------------------------------------------------- */
 
-struct log_request *live_log_request(const struct live_log *log)
+struct log_mailbox *live_log_mailbox(const struct live_log *log)
 {
-    return log_request_of(log->file);
+    return log_mailbox_of(log->file);
 }
 
 struct log_packing *live_log_packing(const struct live_log *log)

@@ -125,8 +125,8 @@ void live_log_recycle(struct live_log *log, uint32_t index);
  * cut; the log's identity, as it was when the collector began. */
 void live_log_read_header(struct live_log *log);
 
-/* Requests of the program about itself; in the header page. */
-struct log_request *live_log_request(const struct live_log *log);
+/* Commands to the program, and the state of its requests; in the header page. */
+struct log_mailbox *live_log_mailbox(const struct live_log *log);
 
 /* State of the recorder for readers of the log; in the header page. */
 struct log_packing *live_log_packing(const struct live_log *log);

@@ -17,7 +17,7 @@
 #define STATE_SUFFIX ".state"
 #define GENERATION   ".g" /* followed by a number */
 
-_Static_assert(LOG_CONTROL_OFFSET + sizeof(struct log_control) <= LOG_ROTATION_STATE_END_AT
+_Static_assert(LOG_MAILBOX_OFFSET + sizeof(struct log_mailbox) <= LOG_ROTATION_STATE_END_AT
                    && LOG_ROTATION_STATE_END_AT + sizeof(uint64_t) == LOG_FILE_HEADER_BYTES,
                "header page");
 

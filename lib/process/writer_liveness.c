@@ -322,7 +322,7 @@ enum writer_liveness_state writer_liveness_of_recorder(const struct log_file *he
 
 static bool read_heartbeat(int fd, uint32_t *ret_heartbeat)
 {
-    const off_t offset = LOG_REQUEST_OFFSET + (off_t)offsetof(struct log_request, heartbeat);
+    const off_t offset = LOG_MAILBOX_OFFSET + (off_t)offsetof(struct log_mailbox, heartbeat);
 
     return pread(fd, ret_heartbeat, sizeof(*ret_heartbeat), offset) == sizeof(*ret_heartbeat);
 }

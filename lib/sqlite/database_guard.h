@@ -31,8 +31,8 @@ enum {
     DATABASE_GUARD_VERSION = 1 /* PRAGMA user_version of the schema */
 };
 
-/* When statements of a connection end early. Any thread or signal handler may set it; it stays set.
- */
+/* When statements of a connection end early. Any thread or signal handler may set it; it stays
+ * set. */
 struct database_stop {
     atomic_bool is_wanted;
     _Atomic int64_t until_ns; /* CLOCK_MONOTONIC; 0: no limit */

@@ -24,6 +24,20 @@ static int set_number(const char *option, const char *text, int64_t *ret_value, 
     return 0;
 }
 
+/* An id. 0 would mean any. */
+static int set_id(const char *option, const char *text, int64_t *ret_id, struct error *err)
+{
+    int64_t id = 0;
+    int rc = set_number(option, text, &id, err);
+
+    if (rc == 0 && id == 0)
+        return error_set(err, ERROR_USAGE, "%s '%s': an id is expected; the first is 1", option,
+                         text);
+    if (rc == 0)
+        *ret_id = id;
+    return rc;
+}
+
 /* A number of rows. No table has MAX_ROWS, and sums of a few such numbers do not overflow. */
 static int set_rows(const char *option, const char *text, int64_t *ret_rows, struct error *err)
 {
@@ -51,12 +65,12 @@ static int set_after(struct query_options *options, const char *text, struct err
 
 static int set_process(struct query_options *options, const char *text, struct error *err)
 {
-    return set_number("process", text, &options->process_id, err);
+    return set_id("process", text, &options->process_id, err);
 }
 
 static int set_site(struct query_options *options, const char *text, struct error *err)
 {
-    return set_number("site", text, &options->site_id, err);
+    return set_id("site", text, &options->site_id, err);
 }
 
 static int set_order(struct query_options *options, const char *text, struct error *err)

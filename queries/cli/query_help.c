@@ -189,6 +189,8 @@ void query_help_print_command(const struct command *command)
         (void)puts("Trees:   --bottom-up, --min-share N%");
     if (command->view && *command->view != '_')
         (void)printf("Columns: mtrace-query describe %s\n", command->view);
+    if (!command->view && command->columns)
+        (void)printf("Columns: %s\n", command->columns);
     if (command->next)
         print_next(command);
     (void)puts("All filters and options: mtrace-query help filters, mtrace-query help options");

@@ -31,26 +31,33 @@ static const char callers_sql[] =
     "   WHERE l.frame_id = b.frame_id))"
     " FROM site JOIN functions AS f USING (function_id)";
 
-/* A regex for this name alone, to be quoted by '; false: it is too long, or cannot be quoted. */
-static bool format_regex(const char *name, char *regex, size_t size)
-{
-    size_t used = 0;
+/* Functions that are no good culprits. */
+struct offer {
+    char regex[REGEX_BYTES]; /* for their names: "a|b", to be quoted by ' */
+    char first[REGEX_BYTES]; /* the name of the first, and what calls it */
+    size_t n;
+};
 
-    regex[used++] = '^';
-    for (; *name && *name != '\'' && used + 4 < size; name++) {
+/* Appends a name to the regex, unless it is too long, or cannot be quoted. */
+static bool append_name(const char *name, char *regex, size_t size)
+{
+    size_t before = strlen(regex);
+    size_t used = before;
+
+    if (before > 0 && used + 1 < size)
+        regex[used++] = '|';
+    for (; *name && *name != '\'' && used + 3 < size; name++) {
         if (strchr(".[]{}()*+?^$|\\", *name))
             regex[used++] = '\\';
         regex[used++] = *name;
     }
-    regex[used++] = '$';
-    regex[used] = '\0';
+    regex[*name ? before : used] = '\0';
     return *name == '\0';
 }
 
-static int offer(const struct query *query, int64_t call_site_id, bool *is_offered,
-                 struct error *err)
+static int examine(const struct query *query, int64_t call_site_id, struct offer *offer,
+                   struct error *err)
 {
-    char regex[REGEX_BYTES];
     struct sqlite3_stmt *stmt;
     int rc = rundb_prepare(&query->database, callers_sql, &stmt, err);
 
@@ -59,12 +66,9 @@ static int offer(const struct query *query, int64_t call_site_id, bool *is_offer
     sqlite3_bind_int64(stmt, sqlite3_bind_parameter_index(stmt, ":site"), call_site_id);
     rc = rundb_step(&query->database, stmt, err);
     if (rc == 1 && sqlite3_column_int64(stmt, 1) >= MANY_CALLERS
-        && format_regex(rundb_text(stmt, 0), regex, sizeof(regex))) {
-        *is_offered = true;
-        query_advise(query, "%s %s --blame-past '%s'    # %" PRId64 " functions call %s",
-                     query->options->command->name, query->shell_path, regex,
-                     (int64_t)sqlite3_column_int64(stmt, 1), rundb_text(stmt, 0));
-    }
+        && append_name(rundb_text(stmt, 0), offer->regex, sizeof(offer->regex)) && offer->n++ == 0)
+        (void)snprintf(offer->first, sizeof(offer->first), "%" PRId64 " functions call %s",
+                       (int64_t)sqlite3_column_int64(stmt, 1), rundb_text(stmt, 0));
     sqlite3_finalize(stmt);
     return rc < 0 ? rc : 0;
 }
@@ -73,7 +77,7 @@ int blame_hint_print(const struct query *query, const char *view, int64_t proces
                      struct error *err)
 {
     struct sqlite3_stmt *stmt = NULL;
-    bool is_offered = false;
+    struct offer offer = {.n = 0};
     char *sql;
     int rc;
 
@@ -87,8 +91,13 @@ int blame_hint_print(const struct query *query, const char *view, int64_t proces
     if (rc != 0)
         return rc;
     sqlite3_bind_int64(stmt, 1, process_id);
-    while (rc == 0 && !is_offered && (rc = rundb_step(&query->database, stmt, err)) == 1)
-        rc = offer(query, sqlite3_column_int64(stmt, 0), &is_offered, err);
+    while (rc == 0 && (rc = rundb_step(&query->database, stmt, err)) == 1)
+        rc = examine(query, sqlite3_column_int64(stmt, 0), &offer, err);
     sqlite3_finalize(stmt);
+    if (rc == 0 && offer.n > 0)
+        query_advise(query, "%s %s --blame-past '^%s%s%s$'    # %s%s",
+                     query->options->command->name, query->shell_path, offer.n > 1 ? "(" : "",
+                     offer.regex, offer.n > 1 ? ")" : "", offer.first,
+                     offer.n > 1 ? ", many call the others" : "");
     return rc;
 }

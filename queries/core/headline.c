@@ -21,10 +21,10 @@ int headline_each_process(struct query *query,
                           struct error *err)
 {
     struct sqlite3_stmt *stmt;
-    int rc = rundb_prepare(
-        &query->database,
-        "SELECT process_id FROM processes WHERE :process IN (0, process_id) ORDER BY process_id",
-        &stmt, err);
+    int rc = rundb_prepare(&query->database,
+                           "SELECT process_id FROM processes WHERE :process IN (0, process_id)"
+                           " ORDER BY end_kind IS 'exec', process_id",
+                           &stmt, err);
     int step = 0;
 
     if (rc != 0)

@@ -13,7 +13,8 @@
 struct error;
 struct query;
 
-/* Calls `what` for each selected process, in the order of process_id, until it fails. */
+/* Calls `what` for each selected process, in the order of process_id, until it fails. Those that
+ * exec replaced come last: a shell that starts the program is not what the user asks about. */
 int headline_each_process(struct query *query,
                           int (*what)(struct query *, int64_t process_id, struct error *),
                           struct error *err);

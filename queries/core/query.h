@@ -90,10 +90,6 @@ bool query_is_picture(const char *output_name);
 /* Gives the client a note beside the answer: one line without a newline. */
 void query_note(const struct query *query, const char *format, ...) MTRACE_PRINTF(2, 3);
 
-/* Appends a word to the text, in single quotes if a shell would interpret it. Cuts it to the size.
- */
-void query_quote(const char *word, char *text, size_t size);
-
 /* Prints "next: mtrace-query" and these words: a command to run next. Not for untrusted requests,
  * whose client does not know the file's name. */
 void query_advise(const struct query *query, const char *format, ...) MTRACE_PRINTF(2, 3);

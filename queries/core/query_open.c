@@ -2,6 +2,7 @@
 #include "queries/core/query_open.h"
 
 #include "lib/base/error.h"
+#include "lib/base/shell_quote.h"
 #include "queries/core/command.h"
 #include "queries/core/notes.h"
 #include "queries/core/query.h"
@@ -226,11 +227,11 @@ static void quote_path(struct query *query)
     char *text = query->shell_path;
 
     text[0] = '\0';
-    query_quote(query->options->database_path, text, QUERY_SHELL_PATH_BYTES);
+    shell_quote(query->options->database_path, text, QUERY_SHELL_PATH_BYTES);
     if (!query->options->blame_past || strlen(text) + sizeof(option) > QUERY_SHELL_PATH_BYTES)
         return;
     (void)strcat(text, option);
-    query_quote(query->options->blame_past, text, QUERY_SHELL_PATH_BYTES);
+    shell_quote(query->options->blame_past, text, QUERY_SHELL_PATH_BYTES);
 }
 
 static int install_blame(struct query *query, struct error *err)

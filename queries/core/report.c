@@ -2,6 +2,7 @@
 #include "queries/core/report.h"
 
 #include "lib/base/error.h"
+#include "lib/base/shell_quote.h"
 #include "queries/core/blame_hint.h"
 #include "queries/core/command.h"
 #include "queries/core/query.h"
@@ -71,7 +72,7 @@ static bool fill_tail(const char *tail, struct sqlite3_stmt *row, char *ret_text
             return false;
         column_format(row, column, column_unit_of(sqlite3_column_name(row, column)), true, text,
                       sizeof(text));
-        query_quote(text, ret_text, TAIL_BYTES);
+        shell_quote(text, ret_text, TAIL_BYTES);
         tail += length + 1;
     }
     return true;

@@ -53,10 +53,9 @@ static uint32_t instant_of(const struct levels *levels, uint32_t process, int64_
 static bool add_change(struct levels *levels, const struct scanned_row *row, uint32_t instant,
                        int sign)
 {
-    const struct pair_sum change = {row->process, levels->site_of[row->backtrace], instant,
-                                    sign * row->blocks, saturating_multiply(sign, row->bytes)};
-
-    return instant >= levels->n_instants || pair_sums_add(&levels->changes, &change);
+    return instant >= levels->n_instants
+           || row_sums_add_pair(&levels->changes, row, levels->site_of[row->backtrace], instant,
+                                sign);
 }
 
 static bool add_variance(struct levels *levels, const struct scanned_row *row, uint32_t allocated,
@@ -172,16 +171,18 @@ static int put_snapshots(const struct levels *levels, struct error *err)
 
 static int put_changes(struct levels *levels, struct error *err)
 {
+    const struct pair_totals_entry *changes;
     struct sqlite3_stmt *insert;
     int rc = rundb_prepare(levels->database,
                            "INSERT INTO temp.snapshot_sites VALUES (?1, nullif(?2, 0), ?3, ?4)",
                            &insert, err);
 
-    pair_sums_sort(&levels->changes);
+    pair_totals_sort(&levels->changes);
+    changes = levels->changes.elements;
     for (size_t i = 0; rc == 0 && i < levels->changes.n; i++) {
-        const struct pair_sum *change = pair_sums_at(&levels->changes, i);
-        const int64_t values[] = {snapshot_id(levels, change->process, change->other),
-                                  change->backtrace, change->bytes, change->blocks};
+        const struct pair_totals_entry *change = &changes[i];
+        const int64_t values[] = {snapshot_id(levels, change->process, change->to), change->from,
+                                  (int64_t)change->bytes, (int64_t)change->blocks};
 
         if (change->blocks != 0 || change->bytes != 0)
             rc = rundb_insert(levels->database, insert, values, 4, err);

@@ -1,42 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/row_sums.h"
 
-#include "lib/base/saturating.h"
+#include "queries/db/rundb.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PAIR_KEY_BYTES = 3 * sizeof(uint32_t)
-};
-
-bool pair_sums_add(struct hash_map *sums, const struct pair_sum *what)
+int row_sums_put_pairs(const struct rundb *database, const struct hash_map *pairs, const char *sql,
+                       struct error *err)
 {
-    struct pair_sum *sum = hash_map_get(sums, what, PAIR_KEY_BYTES, sizeof(*what));
+    const struct pair_totals_entry *entries = pairs->elements;
+    struct sqlite3_stmt *insert;
+    int rc = rundb_prepare(database, sql, &insert, err);
 
-    if (!sum)
-        return false;
-    sum->blocks += what->blocks;
-    saturating_grow(&sum->bytes, what->bytes);
-    return true;
-}
+    for (size_t i = 0; rc == 0 && i < pairs->n; i++) {
+        const int64_t values[] = {entries[i].process, entries[i].from, entries[i].to,
+                                  (int64_t)entries[i].blocks, (int64_t)entries[i].bytes};
 
-static int compare_pairs(const void *left, const void *right)
-{
-    const struct pair_sum *a = left;
-    const struct pair_sum *b = right;
-
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
-    if (a->backtrace != b->backtrace)
-        return a->backtrace < b->backtrace ? -1 : 1;
-    return (a->other > b->other) - (a->other < b->other);
-}
-
-void pair_sums_sort(struct hash_map *sums)
-{
-    if (sums->n > 0)
-        qsort(sums->elements, sums->n, sizeof(struct pair_sum), compare_pairs);
+        rc = rundb_insert(database, insert, values, sizeof(values) / sizeof(values[0]), err);
+    }
+    sqlite3_finalize(insert);
+    return rc;
 }
 
 enum {
@@ -122,33 +106,15 @@ struct row_sum *row_sums_get(struct row_sums *sums, uint32_t process, uint32_t b
 
 /* ---- sums by allocation and free ---- */
 
-/* Flushes the counts of a sum's current pair to the table. */
-static bool flush_free(struct row_sums *sums, struct row_sum *sum)
-{
-    const struct pair_sum pair = {sum->process, sum->backtrace, sum->free_backtrace,
-                                  sum->free_blocks, sum->free_bytes};
-
-    sum->free_blocks = 0;
-    sum->free_bytes = 0;
-    return pair.blocks == 0 || pair_sums_add(&sums->frees, &pair);
-}
-
 bool row_sums_add_free(struct row_sums *sums, struct row_sum *sum, uint32_t free_backtrace,
                        const struct scanned_row *row)
 {
-    if (sum->free_backtrace != free_backtrace && !flush_free(sums, sum))
-        return false;
-    sum->free_backtrace = free_backtrace;
-    sum->free_blocks += row->blocks;
-    saturating_grow(&sum->free_bytes, row->bytes);
-    return true;
-}
+    const struct sample_weight weight = {.blocks = (uint64_t)row->blocks,
+                                         .bytes = (uint64_t)row->bytes};
 
-bool row_sums_add_leak(struct row_sums *sums, const struct row_sum *sum, uint32_t part,
-                       const struct scanned_row *row)
-{
-    return pair_sums_add(&sums->leaks, &(const struct pair_sum){sum->process, sum->backtrace, part,
-                                                                row->blocks, row->bytes});
+    return pair_totals_count(&sums->frees, &sum->freed_at, sum->process, sum->backtrace,
+                             free_backtrace, &weight, NULL)
+           == 0;
 }
 
 /* ---- order ---- */
@@ -166,13 +132,15 @@ static int compare_allocations(const void *left, const void *right)
 bool row_sums_finish(struct row_sums *sums)
 {
     for (size_t i = 0; i < sums->n_allocations; i++) {
-        if (!flush_free(sums, &sums->allocations[i]))
+        struct row_sum *sum = &sums->allocations[i];
+
+        if (pair_totals_flush(&sums->frees, &sum->freed_at, sum->backtrace, NULL) != 0)
             return false;
     }
     if (sums->n_allocations > 0)
         qsort(sums->allocations, sums->n_allocations, sizeof(*sums->allocations),
               compare_allocations);
-    pair_sums_sort(&sums->frees);
-    pair_sums_sort(&sums->leaks);
+    pair_totals_sort(&sums->frees);
+    pair_totals_sort(&sums->leaks);
     return true;
 }

@@ -4,16 +4,13 @@
  * time bucket.
  *
  * An array indexed by ids finds the sum of a row, because each row of a scan needs one. A sum
- * collects for the most recent pair of allocation and free stack, and flushes to the table of pairs
- * only when the pair changes, which is rare.
+ * collects for the most recent pair of allocation and free stack, as in the importer.
  *
- * Pairs are hashed: blocks and bytes by process, stack and a third number, the stack that freed
- * them or the time bucket of the process in which they were allocated. They are a struct hash_map
- * of struct pair_sum. A zeroed map is empty; hash_map_done frees it.
+ * Pairs (pair_totals.h) are blocks and bytes by process, stack and a third number: the stack that
+ * freed them or the time bucket of the process in which they were allocated.
  *
  * Invariants
  *   RS-1 After row_sums_finish sums and pairs are in the order of their ids.
- *   RS-2 After pair_sums_sort the pairs are in the order of their key and read-only.
  *
  * Memory: grows with distinct stacks, plus 4 bytes per stack of the file for each process with
  * rows.
@@ -22,38 +19,37 @@
 #define MTRACE_QUERIES_ROW_SUMS_H
 
 #include "lib/base/hash_map.h"
+#include "lib/totals/pair_totals.h"
 #include "queries/filter/row_feed.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Blocks and bytes of one key. */
-struct pair_sum {
-    uint32_t process; /* these three are the key */
-    uint32_t backtrace;
-    uint32_t other;
-    int64_t blocks, bytes;
-};
+struct error;
+struct rundb;
 
-/* False: no memory. */
-bool pair_sums_add(struct hash_map *sums, const struct pair_sum *what);
-void pair_sums_sort(struct hash_map *sums);
-
-static inline const struct pair_sum *pair_sums_at(const struct hash_map *sums, size_t index)
+/* Counts the row under its process and two more ids; sign: 1 or -1. False: no memory. */
+static inline bool row_sums_add_pair(struct hash_map *pairs, const struct scanned_row *row,
+                                     uint32_t from, uint32_t to, int sign)
 {
-    return (const struct pair_sum *)sums->elements + index;
+    return pair_totals_add(pairs, row->process, from, to, (uint64_t)(sign * row->blocks),
+                           (uint64_t)row->bytes * (uint64_t)sign, NULL)
+           == 0;
 }
+
+/* Inserts sorted pairs by a statement whose parameters are process, from, to, blocks and bytes. */
+int row_sums_put_pairs(const struct rundb *database, const struct hash_map *pairs, const char *sql,
+                       struct error *err);
 
 /* Sums of the rows allocated by one stack in one process. A sum begins with a cache line; most rows
  * change two. */
 struct row_sum {
     uint32_t process;
     uint32_t backtrace;
-    uint32_t free_backtrace; /* of the last freed block, usually also of the next */
     int64_t allocated_blocks, allocated_bytes;
     int64_t slack_bytes, lifetime_sum_ns;
-    int64_t free_blocks, free_bytes; /* by free_backtrace, not yet in `frees` */
+    struct pair_totals_run freed_at; /* of `frees` */
     /* second cache line */
     int64_t first_ns, last_ns;
     int64_t min_size_bytes, max_size_bytes;
@@ -91,10 +87,6 @@ struct row_sum *row_sums_get(struct row_sums *sums, uint32_t process, uint32_t b
 
 /* Counts a block as freed from a stack; false: no memory. */
 bool row_sums_add_free(struct row_sums *sums, struct row_sum *sum, uint32_t free_backtrace,
-                       const struct scanned_row *row);
-
-/* Counts a leaked block in a time bucket of its process; false: no memory. */
-bool row_sums_add_leak(struct row_sums *sums, const struct row_sum *sum, uint32_t part,
                        const struct scanned_row *row);
 
 /* Ends counting: nothing may be added after it. False: no memory. */

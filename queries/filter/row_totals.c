@@ -131,7 +131,8 @@ static bool add_leak(struct totals *totals, struct row_sum *sum, const struct sc
     saturating_grow(&sum->leaked_bytes, row->bytes);
     sum->leaked_first_ns = smaller(sum->leaked_first_ns, row->alloc_ns);
     sum->leaked_last_ns = larger(sum->leaked_last_ns, row->alloc_ns);
-    return row_sums_add_leak(&totals->sums, sum, part_of(life, row->alloc_ns), row);
+    return row_sums_add_pair(&totals->sums.leaks, row, row->backtrace, part_of(life, row->alloc_ns),
+                             1);
 }
 
 static void add_variance(struct variances *variances, unsigned blocks,
@@ -350,34 +351,18 @@ static int put_allocations(const struct totals *totals, struct error *err)
     return rc;
 }
 
-static int put_pairs(const struct totals *totals, const struct hash_map *pairs, const char *sql,
-                     struct error *err)
-{
-    struct sqlite3_stmt *insert;
-    int rc = rundb_prepare(totals->database, sql, &insert, err);
-
-    for (size_t i = 0; rc == 0 && i < pairs->n; i++) {
-        const struct pair_sum *s = pair_sums_at(pairs, i);
-        const int64_t values[] = {s->process, s->backtrace, s->other, s->blocks, s->bytes};
-
-        rc =
-            rundb_insert(totals->database, insert, values, sizeof(values) / sizeof(values[0]), err);
-    }
-    sqlite3_finalize(insert);
-    return rc;
-}
-
 /* In order, so that SQLite appends. */
 static int put_all(struct totals *totals, struct error *err)
 {
     int rc = put_allocations(totals, err);
 
     if (rc == 0)
-        rc = put_pairs(totals, &totals->sums.frees,
-                       "INSERT INTO temp.free_sites VALUES (?1, ?2, ?3, ?4, ?5)", err);
+        rc = row_sums_put_pairs(totals->database, &totals->sums.frees,
+                                "INSERT INTO temp.free_sites VALUES (?1, ?2, ?3, ?4, ?5)", err);
     if (rc == 0)
-        rc = put_pairs(totals, &totals->sums.leaks,
-                       "INSERT INTO temp.leaked_allocations VALUES (?1, ?2, ?3, ?4, ?5)", err);
+        rc = row_sums_put_pairs(totals->database, &totals->sums.leaks,
+                                "INSERT INTO temp.leaked_allocations VALUES (?1, ?2, ?3, ?4, ?5)",
+                                err);
     return rc == 0 && (totals->request->as_of || totals->request->from || totals->request->to)
                ? row_totals_put_range(totals->database, totals->in_range, totals->n_processes, err)
                : rc;

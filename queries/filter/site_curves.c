@@ -34,10 +34,9 @@ static uint32_t part_of(const struct site_curves_request *request, int64_t at_ns
 static bool change(struct scan *scan, const struct scanned_row *row, int64_t at_ns, int sign)
 {
     uint32_t part = part_of(scan->request, at_ns);
-    const struct pair_sum sum = {row->process, scan->site_of[row->backtrace], part,
-                                 sign * row->blocks, saturating_multiply(sign, row->bytes)};
 
-    return part >= SITE_CURVES_PARTS || pair_sums_add(&scan->changes, &sum);
+    return part >= SITE_CURVES_PARTS
+           || row_sums_add_pair(&scan->changes, row, scan->site_of[row->backtrace], part, sign);
 }
 
 static bool take_row(struct scan *scan, const struct scanned_row *row)
@@ -112,18 +111,19 @@ static void put_series(struct site_curves *times, const struct site_series *seri
 }
 
 /* The changes of one call site, in order of the parts. */
-static void make_series(const struct site_curves_request *request, const struct pair_sum *changes,
-                        size_t n, struct site_series *series)
+static void make_series(const struct site_curves_request *request,
+                        const struct pair_totals_entry *changes, size_t n,
+                        struct site_series *series)
 {
     int64_t live = 0;
     size_t change = 0;
 
-    *series = (struct site_series){.site_id = changes[0].backtrace};
+    *series = (struct site_series){.site_id = changes[0].from};
     for (uint32_t part = 0; part < SITE_CURVES_PARTS; part++) {
         live = request->what == SITE_CURVES_LIVE ? live : 0;
-        for (; change < n && changes[change].other == part; change++)
-            saturating_grow(&live,
-                            request->is_by_blocks ? changes[change].blocks : changes[change].bytes);
+        for (; change < n && changes[change].to == part; change++)
+            saturating_grow(&live, (int64_t)(request->is_by_blocks ? changes[change].blocks
+                                                                   : changes[change].bytes));
         series->values[part] = live > 0 ? live : 0;
         series->sum += (double)series->values[part];
     }
@@ -131,13 +131,13 @@ static void make_series(const struct site_curves_request *request, const struct 
 
 static void collect(struct scan *scan, struct site_curves *times, struct site_series *room)
 {
-    const struct pair_sum *list = scan->changes.elements;
+    const struct pair_totals_entry *list = scan->changes.elements;
     size_t n;
 
-    pair_sums_sort(&scan->changes);
+    pair_totals_sort(&scan->changes);
     for (size_t i = 0; i < scan->changes.n; i += n) {
         n = 1;
-        while (i + n < scan->changes.n && list[i + n].backtrace == list[i].backtrace)
+        while (i + n < scan->changes.n && list[i + n].from == list[i].from)
             n++;
         make_series(scan->request, &list[i], n, room);
         if (room->sum > 0)

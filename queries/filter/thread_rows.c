@@ -22,7 +22,7 @@ struct works {
     struct work *list; /* by thread_id */
     size_t n;
     struct own_peaks peaks; /* by thread_id */
-    struct hash_map flows;  /* pair_sum: the allocating thread and the freeing thread */
+    struct hash_map flows;  /* pair_totals_entry: the allocating thread and the freeing thread */
 };
 
 static void count(int64_t *blocks, int64_t *bytes, const struct scanned_row *row)
@@ -35,15 +35,13 @@ static bool take_end(struct works *works, const struct scanned_row *row)
 {
     struct work *own = &works->list[row->thread];
     struct work *ender = &works->list[row->free_thread];
-    const struct pair_sum flow = {row->process, row->thread, row->free_thread, row->blocks,
-                                  row->bytes};
 
     if (row->ended_by == ROW_FEED_LEAKED)
         count(&own->leaked_blocks, &own->leaked_bytes, row);
     if (!row_feed_is_ended_by_call(row) || row->free_thread == 0)
         return true;
     count(&ender->freed_blocks, &ender->freed_bytes, row);
-    return pair_sums_add(&works->flows, &flow);
+    return row_sums_add_pair(&works->flows, row, row->thread, row->free_thread, 1);
 }
 
 static bool take(void *context, const struct scanned_row *rows, size_t n)
@@ -79,48 +77,28 @@ static const char tables_sql[] =
     " blocks INTEGER, bytes INTEGER, PRIMARY KEY (process_id, thread_id, free_thread_id))"
     " WITHOUT ROWID;";
 
-static int put(const struct works *works, const char *sql, size_t n_rows,
-               void (*values_of)(const struct works *works, size_t i, int64_t *values),
-               size_t n_values, struct error *err)
+static int put_work(const struct works *works, struct error *err)
 {
     struct sqlite3_stmt *insert;
-    int rc = rundb_prepare(works->database, sql, &insert, err);
+    int rc = rundb_prepare(works->database,
+                           "INSERT INTO temp._thread_work VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                           &insert, err);
 
-    for (size_t i = 0; rc == 0 && i < n_rows; i++) {
-        int64_t values[8];
+    for (size_t i = 0; rc == 0 && i < works->n; i++) {
+        const struct work *work = &works->list[i];
+        const int64_t values[] = {(int64_t)i,
+                                  work->allocated_blocks,
+                                  work->allocated_bytes,
+                                  work->freed_blocks,
+                                  work->freed_bytes,
+                                  work->leaked_blocks,
+                                  work->leaked_bytes,
+                                  i < works->peaks.n ? works->peaks.list[i].peak_bytes : 0};
 
-        values_of(works, i, values);
-        rc = rundb_insert(works->database, insert, values, n_values, err);
+        rc = rundb_insert(works->database, insert, values, sizeof(values) / sizeof(values[0]), err);
     }
     sqlite3_finalize(insert);
     return rc;
-}
-
-static void work_values(const struct works *works, size_t i, int64_t *values)
-{
-    const struct work *work = &works->list[i];
-    const int64_t all[] = {(int64_t)i,
-                           work->allocated_blocks,
-                           work->allocated_bytes,
-                           work->freed_blocks,
-                           work->freed_bytes,
-                           work->leaked_blocks,
-                           work->leaked_bytes,
-                           i < works->peaks.n ? works->peaks.list[i].peak_bytes : 0};
-
-    for (size_t v = 0; v < sizeof(all) / sizeof(all[0]); v++)
-        values[v] = all[v];
-}
-
-static void flow_values(const struct works *works, size_t i, int64_t *values)
-{
-    const struct pair_sum *flow = pair_sums_at(&works->flows, i);
-
-    values[0] = flow->process;
-    values[1] = flow->backtrace;
-    values[2] = flow->other;
-    values[3] = flow->blocks;
-    values[4] = flow->bytes;
 }
 
 static int put_tables(struct works *works, struct rundb *database, struct error *err)
@@ -128,12 +106,12 @@ static int put_tables(struct works *works, struct rundb *database, struct error 
     int rc = rundb_run(database, tables_sql, err);
 
     own_peaks_finish(&works->peaks);
-    pair_sums_sort(&works->flows);
+    pair_totals_sort(&works->flows);
     if (rc == 0)
-        rc = put(works, "INSERT INTO temp._thread_work VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                 works->n, work_values, 8, err);
-    return rc == 0 ? put(works, "INSERT INTO temp.thread_flows VALUES (?1, ?2, ?3, ?4, ?5)",
-                         works->flows.n, flow_values, 5, err)
+        rc = put_work(works, err);
+    return rc == 0 ? row_sums_put_pairs(database, &works->flows,
+                                        "INSERT INTO temp.thread_flows VALUES (?1, ?2, ?3, ?4, ?5)",
+                                        err)
                    : rc;
 }
 

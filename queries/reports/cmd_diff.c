@@ -107,8 +107,8 @@ static const char *rows_of(enum stack_measure measure)
 }
 
 /* Prepares sums of one measure, of the stacks that the options select: bytes, blocks and their
- * squares. place: columns of _sites, with a comma, for one row per call site; "": one row in all.
- */
+ * squares. place: columns of _sites, with a comma, for one row per call site; "": one row in
+ * all. */
 static int prepare_sums(const struct query *query, enum stack_measure measure, const char *place,
                         struct sqlite3_stmt **ret_stmt, struct error *err)
 {

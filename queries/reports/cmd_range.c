@@ -25,7 +25,7 @@ enum outcome {
 
 struct range {
     int64_t from_ns, to_ns; /* both inclusive */
-    struct hash_map sums;   /* struct pair_sum; other: enum outcome */
+    struct hash_map sums;   /* pair_totals_entry; from: stack, to: enum outcome */
 };
 
 static enum outcome outcome_of(const struct range *range, const struct scanned_row *row)
@@ -48,11 +48,10 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
     struct range *range = context;
 
     for (size_t i = 0; i < n; i++) {
-        const struct pair_sum block = {rows[i].process, rows[i].backtrace,
-                                       (uint32_t)outcome_of(range, &rows[i]), rows[i].blocks,
-                                       rows[i].bytes};
+        enum outcome outcome = outcome_of(range, &rows[i]);
 
-        if (block.other != N_OUTCOMES && !pair_sums_add(&range->sums, &block))
+        if (outcome != N_OUTCOMES
+            && !row_sums_add_pair(&range->sums, &rows[i], rows[i].backtrace, outcome, 1))
             return false;
     }
     return true;
@@ -84,20 +83,20 @@ const char cmd_range_source[] =
 
 static int put_table(struct range *range, struct rundb *database, struct error *err)
 {
+    const struct pair_totals_entry *sums = range->sums.elements;
     struct sqlite3_stmt *insert = NULL;
     int rc = rundb_run(database, table_sql, err);
 
-    pair_sums_sort(&range->sums);
+    pair_totals_sort(&range->sums);
     if (rc == 0)
         rc =
             rundb_prepare(database, "INSERT INTO temp.range_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                           &insert, err);
     for (size_t i = 0; rc == 0 && i < range->sums.n; i++) {
-        const struct pair_sum *sum = pair_sums_at(&range->sums, i);
-        int64_t values[2 + 2 * N_OUTCOMES] = {sum->process, sum->backtrace};
+        int64_t values[2 + 2 * N_OUTCOMES] = {sums[i].process, sums[i].from};
 
-        values[2 + 2 * sum->other] = sum->bytes;
-        values[3 + 2 * sum->other] = sum->blocks;
+        values[2 + 2 * sums[i].to] = (int64_t)sums[i].bytes;
+        values[3 + 2 * sums[i].to] = (int64_t)sums[i].blocks;
         rc = rundb_insert(database, insert, values, 2 + 2 * N_OUTCOMES, err);
     }
     sqlite3_finalize(insert);

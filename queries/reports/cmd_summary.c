@@ -199,9 +199,11 @@ static void print_totals(FILE *out, const struct summary_numbers *f, const char 
                   summary_is_known(f, "inherited_frees")
                       ? counted(&t, summary_number(f, "inherited_frees"), "block")
                       : "not known from samples how many");
-    (void)fprintf(out, "%-11s %s in %s, of these %s suppressed\n", leaked,
-                  estimated_bytes(&t, f, "leaked_bytes"), estimated_blocks(&t, f, "leaked_blocks"),
-                  estimated_bytes(&t, f, "suppressed_bytes"));
+    (void)fprintf(out, "%-11s %s in %s", leaked, estimated_bytes(&t, f, "leaked_bytes"),
+                  estimated_blocks(&t, f, "leaked_blocks"));
+    if (summary_number(f, "suppressed_blocks") > 0)
+        (void)fprintf(out, ", of these %s suppressed", estimated_bytes(&t, f, "suppressed_bytes"));
+    (void)fputs("\n", out);
     print_temporary(out, f);
     if (summary_number(f, "elided_blocks") > 0)
         (void)fprintf(out,

@@ -6,6 +6,7 @@
  */
 #include "lib/base/error.h"
 #include "lib/base/saturating.h"
+#include "lib/base/shell_quote.h"
 #include "lib/base/units.h"
 #include "lib/base/utf8.h"
 #include "queries/core/call_tree.h"
@@ -235,7 +236,7 @@ static void print_next(const struct printer *printer)
 
     if (!node)
         return;
-    query_quote(node->name, name, sizeof(name));
+    shell_quote(node->name, name, sizeof(name));
     query_advise(query, "%s %s %s", query->options->is_inverted ? "callers" : "callees",
                  query->shell_path, name);
 }

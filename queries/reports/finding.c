@@ -38,6 +38,13 @@ bool finding_has_exited(const struct finding_run *run)
     return strcmp(summary_text(run->numbers, "end_kind"), "exit") == 0;
 }
 
+void finding_begin(struct finding *finding, enum finding_severity severity, double cost,
+                   int64_t bytes, int64_t blocks)
+{
+    *finding =
+        (struct finding){.severity = severity, .cost = cost, .bytes = bytes, .blocks = blocks};
+}
+
 struct finding *finding_add(const struct finding_run *run, enum finding_severity severity,
                             double cost, int64_t bytes, int64_t blocks)
 {
@@ -46,8 +53,7 @@ struct finding *finding_add(const struct finding_run *run, enum finding_severity
     struct finding *finding =
         &findings->list[findings->n < FINDINGS_CAPACITY ? findings->n++ : FINDINGS_CAPACITY - 1];
 
-    *finding =
-        (struct finding){.severity = severity, .cost = cost, .bytes = bytes, .blocks = blocks};
+    finding_begin(finding, severity, cost, bytes, blocks);
     return finding;
 }
 

@@ -71,6 +71,10 @@ double finding_share_of_peak(const struct finding_run *run, int64_t bytes);
 /* The program ended by exit: nothing can be done about its heap any more. */
 bool finding_has_exited(const struct finding_run *run);
 
+/* Empties the sentence; for a finding that replaces another one. */
+void finding_begin(struct finding *finding, enum finding_severity severity, double cost,
+                   int64_t bytes, int64_t blocks);
+
 /* A new finding with an empty sentence; bytes and blocks as in struct finding. */
 struct finding *finding_add(const struct finding_run *run, enum finding_severity severity,
                             double cost, int64_t bytes, int64_t blocks);

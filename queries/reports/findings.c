@@ -44,48 +44,93 @@ static const char heaps_sql[] =
     " AND n.reason IN ('peak', 'end') AND h.top_bytes IS NOT NULL"
     " GROUP BY n.reason, is_of_glibc";
 
-/* The call site that pins most pages at that time. */
-static int append_who_pins(const struct finding_run *run, const struct heap *heap,
-                           struct finding *finding, struct error *err)
+/* ---- the first row of a view ---- */
+
+struct first_row {
+    char place[FINDING_PLACE_BYTES];
+    int64_t numbers[2];
+    double share;
+};
+
+/* Of a row with two numbers and a share. Returns 1, 0 if the view has no row, or an error. */
+static int read_first_row(const struct finding_run *run, const char *columns, const char *view,
+                          struct first_row *row, struct error *err)
 {
     struct sqlite3_stmt *stmt = NULL;
-    char place[FINDING_PLACE_BYTES];
     char sql[256];
-    char text[3][UNITS_TEXT_BYTES];
     int rc;
 
-    if (run->query->database.is_without >= LEFT_OUT_MOMENTS)
-        return 0;
-    (void)snprintf(sql, sizeof(sql),
-                   "SELECT function, source, line, module, pinned_pages, would_free_bytes,"
-                   " usable_bytes FROM pinning WHERE process_id = ?1 AND at = '%s' LIMIT 1",
-                   heap->at);
+    (void)snprintf(
+        sql, sizeof(sql),
+        "SELECT function, source, line, module, %s FROM %s WHERE process_id = ?1 LIMIT 1", columns,
+        view);
     rc = finding_first_row(run, sql, &stmt, err);
     if (rc != 1)
         return rc;
-    /* Pages that are mostly full are no waste. */
-    if (sqlite3_column_int64(stmt, 5) > heap->holes / 20
-        && sqlite3_column_int64(stmt, 5) > 2 * sqlite3_column_int64(stmt, 6)) {
-        finding_format_place(stmt, 0, place);
-        finding_append(finding, " %s keeps %s of pages in use with %s of blocks.", place,
-                       units_format_bytes(sqlite3_column_int64(stmt, 5), text[0]),
-                       units_format_bytes(sqlite3_column_int64(stmt, 6), text[1]));
-    }
+    finding_format_place(stmt, 0, row->place);
+    row->numbers[0] = sqlite3_column_int64(stmt, 4);
+    row->numbers[1] = sqlite3_column_int64(stmt, 5);
+    row->share = sqlite3_column_double(stmt, 6);
+    sqlite3_finalize(stmt);
+    return 1;
+}
+
+static int read_number(const struct finding_run *run, const char *sql, double *ret_number,
+                       struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    int rc = finding_first_row(run, sql, &stmt, err);
+
+    *ret_number = 0;
+    if (rc != 1)
+        return rc;
+    *ret_number = sqlite3_column_double(stmt, 0);
     sqlite3_finalize(stmt);
     return 0;
 }
 
+/* The call site that pins most pages at that time. */
+static int append_who_pins(const struct finding_run *run, const struct heap *heap,
+                           struct finding *finding, struct error *err)
+{
+    struct first_row row;
+    char view[64];
+    char text[2][UNITS_TEXT_BYTES];
+    int rc;
+
+    if (run->query->database.is_without >= LEFT_OUT_MOMENTS)
+        return 0;
+    (void)snprintf(view, sizeof(view), "(SELECT * FROM pinning WHERE at = '%s')", heap->at);
+    rc = read_first_row(run, "would_free_bytes, usable_bytes, 0", view, &row, err);
+    if (rc != 1)
+        return rc;
+    /* Pages that are mostly full are no waste. */
+    if (row.numbers[0] > heap->holes / 20 && row.numbers[0] > 2 * row.numbers[1])
+        finding_append(finding, " %s keeps %s of pages in use with %s of blocks.", row.place,
+                       units_format_bytes(row.numbers[0], text[0]),
+                       units_format_bytes(row.numbers[1], text[1]));
+    return 0;
+}
+
+/* kept: the finding about free memory that stays resident; NULL: none. At the end of a program that
+ * did not exit it is the same memory: then there is one finding about it. If most is in holes, the
+ * blocks that pin it explain more. */
 static int find_fragmentation(const struct finding_run *run, const struct heap *heap,
-                              struct error *err)
+                              struct finding *kept, struct error *err)
 {
     int64_t unused = heap->holes + heap->free_pages;
-    bool is_over = finding_has_exited(run) && strcmp(heap->at, "end") == 0; /* too late to matter */
+    bool is_end = strcmp(heap->at, "end") == 0;
+    bool is_over = finding_has_exited(run) && is_end; /* too late to matter */
+    bool is_same = kept && is_end && !is_over;
     char page[32];
     char text[3][UNITS_TEXT_BYTES];
-    struct finding *finding =
-        finding_add(run, unused > 4 * FINDING_MIB && !is_over ? FINDING_WARNING : FINDING_INFO,
-                    finding_share_of_peak(run, unused), unused, -1);
+    struct finding *finding;
 
+    if (is_same && (!heap->is_of_glibc || heap->free_pages > heap->holes))
+        return append_who_pins(run, heap, kept, err);
+    finding = is_same ? kept : finding_add(run, FINDING_INFO, 0, 0, 0);
+    finding_begin(finding, unused > 4 * FINDING_MIB && !is_over ? FINDING_WARNING : FINDING_INFO,
+                  finding_share_of_peak(run, unused), unused, -1);
     finding_append(
         finding, "Fragmentation: at the %s %s of the heap's %s were free between live blocks.",
         heap->at, units_format_bytes(unused, text[0]), units_format_bytes(heap->extent, text[1]));
@@ -147,8 +192,9 @@ static bool is_fragmented(const struct finding_run *run, const struct heap *heap
     return unused >= heap->extent / 4 && (is_last || heap->live >= heap->extent / 10);
 }
 
-static int find_heaps(const struct finding_run *run, bool is_kept, struct error *err)
+static int find_heaps(const struct finding_run *run, struct finding *kept, struct error *err)
 {
+    bool is_kept = kept != NULL;
     struct heap worst = {.at = ""};
     struct sqlite3_stmt *stmt = NULL;
     int rc = finding_prepare(run, heaps_sql, &stmt, err);
@@ -184,7 +230,7 @@ static int find_heaps(const struct finding_run *run, bool is_kept, struct error 
     }
     sqlite3_finalize(stmt);
     if (rc == 0 && *worst.at)
-        rc = find_fragmentation(run, &worst, err);
+        rc = find_fragmentation(run, &worst, kept, err);
     return rc < 0 ? rc : 0;
 }
 
@@ -198,29 +244,23 @@ static int find_temporary(const struct finding_run *run, struct error *err)
     double share_of_bytes =
         allocated > 0 ? (double)finding_number(run, "temporary_bytes") / (double)allocated : 0;
     double cost = share_of_run(run, (double)blocks * pair_ns);
-    struct sqlite3_stmt *stmt = NULL;
     struct finding *finding;
-    char place[FINDING_PLACE_BYTES];
+    struct first_row row;
     char text[3][UNITS_TEXT_BYTES];
     int rc;
 
     if (blocks < 1000 || share < 0.1 || (share <= 0.25 && share_of_bytes < 0.25))
         return 0;
-    rc = finding_first_row(run,
-                           "SELECT function, source, line, module, call_site_id, temporary_blocks"
-                           " FROM temporary WHERE process_id = ?1 LIMIT 1",
-                           &stmt, err);
+    rc = read_first_row(run, "temporary_blocks, 0, 0", "temporary", &row, err);
     if (rc != 1)
         return rc;
-    finding_format_place(stmt, 0, place);
     finding = finding_add(run, cost > 0.02 ? FINDING_WARNING : FINDING_INFO, cost, -1, blocks);
     finding_append(finding,
                    "%s of all allocations, with %s of the bytes, are temporary: freed before their "
                    "thread makes another. %s allocates most of them, %s: reuse a buffer there.",
                    units_format_share(share, text[0]), units_format_share(share_of_bytes, text[2]),
-                   place, units_format_counted(sqlite3_column_int64(stmt, 5), "block", text[1]));
+                   row.place, units_format_counted(row.numbers[0], "block", text[1]));
     finding_lead_to_view(run, finding, "temporary");
-    sqlite3_finalize(stmt);
     return 0;
 }
 
@@ -228,31 +268,24 @@ static int find_copying(const struct finding_run *run, struct error *err)
 {
     int64_t copied = finding_number(run, "realloc_copied_bytes");
     double cost = share_of_run(run, (double)copied / copied_bytes_per_ns);
-    struct sqlite3_stmt *stmt = NULL;
     struct finding *finding;
-    char place[FINDING_PLACE_BYTES];
+    struct first_row row;
     char text[3][UNITS_TEXT_BYTES];
     int rc;
 
     if (copied < FINDING_MIB || copied < finding_number(run, "allocated_bytes") / 10)
         return 0;
-    rc = finding_first_row(run,
-                           "SELECT function, source, line, module, copied_bytes, longest_chain"
-                           " FROM reallocs WHERE process_id = ?1 LIMIT 1",
-                           &stmt, err);
+    rc = read_first_row(run, "copied_bytes, longest_chain, 0", "reallocs", &row, err);
     if (rc != 1)
         return rc;
-    finding_format_place(stmt, 0, place);
     finding = finding_add(run, cost > 0.02 ? FINDING_WARNING : FINDING_INFO, cost, copied, -1);
     finding_append(
         finding,
         "realloc copied %s, %s of it for %s, whose buffers grow in up to %s steps: reserve the "
         "size, or double it.",
-        units_format_bytes(copied, text[0]),
-        units_format_bytes(sqlite3_column_int64(stmt, 4), text[1]), place,
-        units_format_count(sqlite3_column_int64(stmt, 5), text[2]));
+        units_format_bytes(copied, text[0]), units_format_bytes(row.numbers[0], text[1]), row.place,
+        units_format_count(row.numbers[1], text[2]));
     finding_lead_to_view(run, finding, "reallocs");
-    sqlite3_finalize(stmt);
     return 0;
 }
 
@@ -260,70 +293,40 @@ static int find_copying(const struct finding_run *run, struct error *err)
 
 static int find_peak(const struct finding_run *run, struct error *err)
 {
-    struct sqlite3_stmt *stmt = NULL;
     struct finding *finding;
-    char place[FINDING_PLACE_BYTES];
+    struct first_row row;
     char text[4][UNITS_TEXT_BYTES];
-    int rc = finding_first_row(
-        run,
-        "SELECT function, source, line, module, call_site_id, bytes, blocks, share"
-        " FROM peak WHERE process_id = ?1 LIMIT 1",
-        &stmt, err);
+    int rc = read_first_row(run, "bytes, blocks, share", "peak", &row, err);
 
     if (rc != 1)
         return rc;
-    finding_format_place(stmt, 0, place);
-    finding = finding_add(run, FINDING_INFO, sqlite3_column_double(stmt, 7),
-                          sqlite3_column_int64(stmt, 5), sqlite3_column_int64(stmt, 6));
+    finding = finding_add(run, FINDING_INFO, row.share, row.numbers[0], row.numbers[1]);
     finding_append(finding, "At the peak, at %s, %s held %s of %s in %s.",
-                   units_format_duration(finding_number(run, "peak_ns"), text[0]), place,
-                   units_format_share(sqlite3_column_double(stmt, 7), text[1]),
+                   units_format_duration(finding_number(run, "peak_ns"), text[0]), row.place,
+                   units_format_share(row.share, text[1]),
                    units_format_bytes(run->peak_bytes, text[2]),
-                   units_format_counted(sqlite3_column_int64(stmt, 6), "block", text[3]));
+                   units_format_counted(row.numbers[1], "block", text[3]));
     finding_lead_to_view(run, finding, "peak");
-    sqlite3_finalize(stmt);
     return 0;
 }
 
 static int find_bad_frees(const struct finding_run *run, struct error *err)
 {
-    struct sqlite3_stmt *stmt = NULL;
     struct finding *finding;
     char text[UNITS_TEXT_BYTES];
-    int64_t n;
-    int rc = finding_first_row(run, "SELECT count(*) FROM unmatched_frees WHERE process_id = ?1",
-                               &stmt, err);
+    double n;
+    int rc =
+        read_number(run, "SELECT count(*) FROM unmatched_frees WHERE process_id = ?1", &n, err);
 
-    if (rc != 1)
+    if (rc != 0 || n < 1)
         return rc;
-    n = sqlite3_column_int64(stmt, 0);
-    sqlite3_finalize(stmt);
-    if (n == 0)
-        return 0;
-    finding = finding_add(run, FINDING_WARNING, 1, -1, n);
+    finding = finding_add(run, FINDING_WARNING, 1, -1, (int64_t)n);
     finding_append(
         finding,
         "%s got an address that is not a live block: a double free, an invalid free, or an "
         "allocator that was not recorded.",
-        units_format_counted(n, "call", text));
+        units_format_counted((int64_t)n, "call", text));
     finding_lead_to_view(run, finding, "errors");
-    return 0;
-}
-
-/* The share of allocations whose stacks contain steps by frame pointers. */
-static int read_guessed(const struct finding_run *run, double *ret_share, struct error *err)
-{
-    struct sqlite3_stmt *stmt = NULL;
-    int rc = finding_first_row(run,
-                               "SELECT total(share) FROM unwind_quality WHERE process_id = ?1 AND"
-                               " status = 'guessed'",
-                               &stmt, err);
-
-    *ret_share = 0;
-    if (rc != 1)
-        return rc;
-    *ret_share = sqlite3_column_double(stmt, 0);
-    sqlite3_finalize(stmt);
     return 0;
 }
 
@@ -344,7 +347,11 @@ static int find_trust(const struct finding_run *run, struct error *err)
     }
     if (!summary_is_known(run->numbers, "complete_share") || complete >= 0.9)
         return 0;
-    rc = read_guessed(run, &guessed, err);
+    /* Stacks with steps by frame pointers. */
+    rc = read_number(run,
+                     "SELECT total(share) FROM unwind_quality WHERE process_id = ?1 AND"
+                     " status = 'guessed'",
+                     &guessed, err);
     if (rc != 0)
         return rc;
     if (guessed > (1 - complete) / 2) {
@@ -387,15 +394,15 @@ int findings_collect(const struct query *query, int64_t process_id,
         .peak_bytes = summary_number(numbers, "peak_bytes"),
         .duration_ns = (double)summary_number(numbers, "duration_ns"),
     };
-    bool is_kept = false;
+    struct finding *kept = NULL;
     int rc;
 
     findings->n = 0;
     rc = leak_findings_add(&run, err);
     if (rc == 0)
-        rc = resident_findings_add_kept(&run, &is_kept, err);
+        rc = resident_findings_add_kept(&run, &kept, err);
     if (rc == 0)
-        rc = find_heaps(&run, is_kept, err);
+        rc = find_heaps(&run, kept, err);
     if (rc == 0)
         rc = resident_findings_add_mappings(&run, err);
     if (rc == 0)

@@ -207,7 +207,8 @@ static void find_leak(const struct finding_run *run, const struct leaks *leaks,
     for (size_t i = 1; i < group->n && i < 3; i++)
         finding_append(finding, ", %s", group->sites[i]->place);
     if (group->n > 3)
-        finding_append(finding, " and %zu more call sites", group->n - 3);
+        finding_append(finding, " and %zu more call site%s", group->n - 3,
+                       group->n == 4 ? "" : "s");
     if (group->n > 1)
         finding_append(finding, ", which belong together,");
     finding_append(finding, " %s %s; they came %s%s.", verb(run, group->blocks), what_is_left(run),

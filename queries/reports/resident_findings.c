@@ -29,7 +29,8 @@ static const char kept_sql[] =
     " AND EXISTS (SELECT 1 FROM heaps WHERE process_id = ?1)"
     " ORDER BY unused_bytes DESC, at_ns LIMIT 1";
 
-int resident_findings_add_kept(const struct finding_run *run, bool *ret_is_kept, struct error *err)
+int resident_findings_add_kept(const struct finding_run *run, struct finding **ret_kept,
+                               struct error *err)
 {
     struct sqlite3_stmt *stmt = NULL;
     const char *allocator = summary_text(run->numbers, "allocator");
@@ -38,18 +39,18 @@ int resident_findings_add_kept(const struct finding_run *run, bool *ret_is_kept,
     int64_t unused, at_ns;
     int rc;
 
-    *ret_is_kept = false;
+    *ret_kept = NULL;
     /* Blocks without a row may lie there; after an attach also if no heap was seen. */
     if (finding_number(run, "unseen_heaps") > 0)
         return 0;
     rc = finding_first_row(run, kept_sql, &stmt, err);
     if (rc != 1)
         return rc;
-    *ret_is_kept = true;
     at_ns = sqlite3_column_int64(stmt, 0);
     unused = sqlite3_column_int64(stmt, 2);
     finding = finding_add(run, unused >= 16 * FINDING_MIB ? FINDING_WARNING : FINDING_INFO,
                           finding_share_of_peak(run, unused), unused, -1);
+    *ret_kept = finding;
     finding_append(
         finding,
         "At %s %s kept %s of its %s resident although they were free. To give free pages "

@@ -8,8 +8,9 @@
 
 #include "queries/reports/finding.h"
 
-/* Free memory that the allocator kept. ret_is_kept: a finding is about it. */
-int resident_findings_add_kept(const struct finding_run *run, bool *ret_is_kept, struct error *err);
+/* Free memory that the allocator kept. ret_kept: the finding about it; NULL: none. */
+int resident_findings_add_kept(const struct finding_run *run, struct finding **ret_kept,
+                               struct error *err);
 
 /* Growing mappings that are not blocks. */
 int resident_findings_add_mappings(const struct finding_run *run, struct error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/reports/summary_numbers.h"
 
+#include "lib/base/utf8.h"
 #include "queries/core/query.h"
 
 #include <stdio.h>
@@ -24,6 +25,7 @@ int summary_numbers_read(const struct query *query, int64_t process_id,
 
         (void)snprintf(number->name, sizeof(number->name), "%s", rundb_text(stmt, 0));
         (void)snprintf(number->text, sizeof(number->text), "%s", rundb_text(stmt, 1));
+        utf8_clean(number->text);
         (void)snprintf(number->unit, sizeof(number->unit), "%s", rundb_text(stmt, 2));
         number->value = sqlite3_column_int64(stmt, 1);
         number->share = sqlite3_column_double(stmt, 1);

@@ -49,8 +49,8 @@ __asm__(
     "    call 4f\n"
     "    dec %r13d\n    jnz 1b\n"
     "    mov %r13, 8(%rbx)\n"
-    "    push $11\n    pop %rax\n    mov %r12, %rdi\n    mov $0x60000, %esi\n    syscall\n" /* munmap
-                                                                                             */
+    /* munmap */
+    "    push $11\n    pop %rax\n    mov %r12, %rdi\n    mov $0x60000, %esi\n    syscall\n"
     "    jmp 9f\n"
     /* ppoll(NULL, 0, 1 ms, NULL, 8), which stores the remaining time and leaves no state in the
      * kernel: nanosleep would replace the restart block of the interrupted system call */
@@ -77,8 +77,8 @@ __asm__(
     "    mov $-1, %eax\n    mov $-1, %edx\n    xrstor64 0x8000(%r12)\n"
     "    mov %rbx, %rsp\n"
     "    movq $0, 8(%rbx)\n"
-    "    push $11\n    pop %rax\n    mov %r12, %rdi\n    mov $0x60000, %esi\n    syscall\n" /* munmap
-                                                                                             */
+    /* munmap */
+    "    push $11\n    pop %rax\n    mov %r12, %rdi\n    mov $0x60000, %esi\n    syscall\n"
     /* stores the result; waits up to 1 s until it is read */
     "6:  mov %r15, 24(%rbx)\n    mov %rbp, 32(%rbx)\n"
     "    movq $0x6d747232, 8(%rbx)\n"

@@ -63,7 +63,7 @@ static const struct argp_option option_table[] = {
      0},
 
     {"keep-symbols", KEY_KEEP_SYMBOLS, "SIZE", 0,
-     "Per process, copy at most SIZE of symbol tables of plugins into the log, as their files may be gone at import; "
+     "Copy at most SIZE of symbol tables of plugins, and of files that are replaced during the run, into the log; "
      "0 = none [64MiB]",
      0},
 
@@ -149,10 +149,12 @@ static void set_sample_bytes(struct argp_state *state, const char *text)
 
 static void set_keep_symbols(struct argp_state *state, const char *text)
 {
+    struct options *options = state->input;
     uint64_t size = option_value_size(state, "--keep-symbols", text);
     char bytes[24];
 
     (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, size < UINT64_MAX / 2 ? size : UINT64_MAX / 2);
+    options->keep_symbols_bytes = size;
     add_setting(state, "MTRACE_KEEP_SYMBOLS", bytes);
 }
 

@@ -486,6 +486,7 @@ void record_arguments_parse(int argc, char **argv, struct options *ret_options)
 
     *ret_options = (struct options){.sample_ms = 100,
                                     .is_compressed = true,
+                                    .keep_symbols_bytes = OPTIONS_KEEP_SYMBOLS_BYTES,
                                     .max_live_bytes = OPTIONS_MAX_LIVE_UNREPORTED,
                                     .sending.timeout_ns = SENDER_PROCESS_TIMEOUT_NS};
     read_environment(ret_options);

@@ -9,6 +9,7 @@
 #include "recorder/pack/elide.h"
 #include "recorder/pack/elide_totals.h"
 #include "recorder/pack/last_frees.h"
+#include "recorder/pack/module_files.h"
 #include "recorder/pack/process_tree.h"
 #include "recorder/pack/sync_points.h"
 #include "recorder/patch/allocator.h"
@@ -163,7 +164,7 @@ static void learn_frees(struct packing *packing)
 /* A marker of the program may be among the events that are packed now. */
 static bool may_have_marker(const struct packing *packing)
 {
-    return atomic_load_explicit(&live_log_request(packing->live)->phase, memory_order_relaxed)
+    return atomic_load_explicit(&live_log_mailbox(packing->live)->phase, memory_order_relaxed)
            == LOG_REQUEST_TURN;
 }
 
@@ -383,6 +384,8 @@ static int append_definitions(struct packing *packing, struct definition_part *p
     if (packing->process_tree && segment.kind == LOG_SEGMENT_DEFS)
         process_tree_learn(packing->process_tree, (pid_t)packing->live->seen.pid, packing->payload,
                            end - first);
+    if (packing->module_files && segment.kind == LOG_SEGMENT_DEFS)
+        module_files_learn(packing->module_files, packing->pid, packing->payload, end - first);
     n = pack_segment(packing->pack, &packing->settings, &segment, packing->payload, first,
                      end - first, packing->frame);
     code = packed_log_append(packing->packed, packing->frame, n, err);
@@ -404,6 +407,21 @@ static int append_all_definitions(struct packing *packing, bool is_last, struct 
     for (size_t i = 0; code == 0 && i < parts->n; i++)
         code = append_definitions(packing, &parts->parts[i], is_last, err);
     return code;
+}
+
+/* In a segment that no live log has. */
+static bool append_module_file(void *context, const void *payload, uint32_t n_bytes)
+{
+    struct packing *packing = context;
+    struct log_segment segment = {.kind = LOG_SEGMENT_DEFS,
+                                  .run_id = packing->live->seen.run_id,
+                                  .sequence =
+                                      atomic_fetch_add_explicit(&packing->live->file->next_sequence,
+                                                                1, memory_order_relaxed)};
+    size_t n = pack_segment(packing->pack, &packing->settings, &segment, payload, 0, n_bytes,
+                            packing->frame);
+
+    return packed_log_append(packing->packed, packing->frame, n, NULL) == 0;
 }
 
 /* ---- while the program runs ------------------------------------------------------------------ */
@@ -477,6 +495,14 @@ static void recycle_segment(struct live_log *live, const struct packing_item *it
     fault_point("recycled");
 }
 
+/* Definitions are read before any event needs them, because files may be deleted soon. */
+static bool has_new_modules(struct packing *packing)
+{
+    return packing->module_files && packing->has_header
+           && definition_parts_find(&packing->definitions, packing->live)
+           && definition_parts_have_grown(&packing->definitions, packing->live);
+}
+
 int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *err)
 {
     struct live_log *live = packing->live;
@@ -487,8 +513,10 @@ int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *
     packing_note_watermark(packing);
     if (code == 0)
         code = update_header(packing, err);
-    if (code == 0 && packing->n_backlog)
+    if (code == 0 && (packing->n_backlog || has_new_modules(packing)))
         code = append_all_definitions(packing, false, err);
+    if (code == 0 && packing->module_files && packing->has_header)
+        module_files_step(packing->module_files, monotonic_now_ns(), append_module_file, packing);
     if (packing->n_backlog)
         learn_frees(packing);
     if (packing->n_backlog)
@@ -634,6 +662,8 @@ int packing_finish(struct packing *packing, struct log_file *file, struct error 
         code = update_header(packing, err);
     if (code == 0)
         code = append_all_definitions(packing, true, err);
+    if (code == 0 && packing->module_files)
+        module_files_flush(packing->module_files, append_module_file, packing);
     for (size_t i = 0; code == 0 && i < packing->n_backlog; i++) {
         const struct packing_item *item = &packing->backlog[i];
         code = append_events(packing, item, err);

@@ -50,6 +50,7 @@
 struct elide;
 struct process_tree;
 struct last_frees;
+struct module_files;
 
 enum {
     PACKING_STEP_MAX = 64, /* segments of one step: a few milliseconds */
@@ -97,6 +98,8 @@ struct packing {
     bool is_alone;                     /* with elide: the program has had one thread so far */
     bool knows_frees;                  /* others has everything that CU-3 needs */
     struct process_tree *process_tree; /* learns from definitions; NULL: none */
+    struct module_files *module_files; /* the same */
+    pid_t pid;                         /* of the program; 0: not known here */
     char *executable;                  /* from its own definition; owned, NULL: not known */
     char unseen[PACKING_UNSEEN_BYTES]; /* set by packing_finish; "": nothing */
     struct packing_usual usual;

@@ -337,7 +337,7 @@ static bool is_writing(pid_t pid)
     return is_it;
 }
 
-/* The process handles the command at its next event. */
+/* The process handles the command within its next two events. */
 static void order_end(pid_t pid, const struct mapped_log *log)
 {
     static const struct command command = {.command = LOG_COMMAND_DETACH};
@@ -353,7 +353,7 @@ static void order_end(pid_t pid, const struct mapped_log *log)
     collector_commands_resume(&commands, &live);
     (void)collector_commands_ask(&commands, &command);
     do {
-        collector_commands_step(&commands, &live, pid);
+        collector_commands_step(&commands, &live);
         nanosleep(&pause, NULL);
     } while (is_writing(pid) && monotonic_now_ns() < until_ns);
     live_log_close(&live);

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/session/collector_commands.h"
 
-#include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-
-enum {
-    RUN_ID_BEFORE_WAKEUP = 9, /* distance in struct state_shared of the collector */
-};
 
 bool collector_commands_ask(struct collector_commands *commands, const struct command *command)
 {
@@ -26,15 +19,15 @@ bool collector_commands_ask(struct collector_commands *commands, const struct co
 
 void collector_commands_resume(struct collector_commands *commands, const struct live_log *live)
 {
-    struct log_control *control = log_control_of(live->file);
+    struct log_mailbox *mailbox = log_mailbox_of(live->file);
 
     *commands = (struct collector_commands){
-        .n_given = atomic_load_explicit(&control->n_given, memory_order_relaxed)};
+        .n_given = atomic_load_explicit(&mailbox->n_given, memory_order_relaxed)};
     commands->n_wanted = commands->n_wanted_given =
-        atomic_load_explicit(&control->wanted, memory_order_relaxed)
+        atomic_load_explicit(&mailbox->wanted, memory_order_relaxed)
         >> (LOG_WANTED_COMMAND_BITS + LOG_WANTED_REASON_BITS);
     commands->n_marks = commands->n_marks_given =
-        atomic_load_explicit(&control->n_marks, memory_order_relaxed);
+        atomic_load_explicit(&mailbox->n_marks, memory_order_relaxed);
     commands->marked_at = commands->n_given;
 }
 
@@ -45,28 +38,28 @@ bool collector_commands_are_any(const struct collector_commands *commands)
 
 static uint32_t n_handled(const struct live_log *live)
 {
-    return atomic_load_explicit(&log_control_of(live->file)->n_handled, memory_order_acquire);
+    return atomic_load_explicit(&log_mailbox_of(live->file)->n_handled, memory_order_acquire);
 }
 
-static void give_wanted(struct collector_commands *commands, struct log_control *control)
+static void give_wanted(struct collector_commands *commands, struct log_mailbox *mailbox)
 {
     const struct command *command = &commands->wanted;
     uint32_t number = commands->n_wanted_given = commands->n_wanted;
 
-    atomic_store_explicit(&control->wanted,
+    atomic_store_explicit(&mailbox->wanted,
                           (uint32_t)command->command
                               | (uint32_t)command->reason << LOG_WANTED_COMMAND_BITS
                               | number << (LOG_WANTED_COMMAND_BITS + LOG_WANTED_REASON_BITS),
                           memory_order_relaxed);
 }
 
-static void give_mark(struct collector_commands *commands, struct log_control *control)
+static void give_mark(struct collector_commands *commands, struct log_mailbox *mailbox)
 {
     const struct command *command =
         &commands->marks[commands->n_marks_given++ % COLLECTOR_COMMANDS_MOST_WAITING];
 
-    memcpy(control->name, command->name, sizeof(control->name));
-    atomic_store_explicit(&control->n_marks, commands->n_marks_given, memory_order_release);
+    memcpy(mailbox->name, command->name, sizeof(mailbox->name));
+    atomic_store_explicit(&mailbox->n_marks, commands->n_marks_given, memory_order_release);
     commands->marked_at = commands->n_given + 1;
 }
 
@@ -78,52 +71,23 @@ static bool may_mark(const struct collector_commands *commands, const struct liv
 
 static void give(struct collector_commands *commands, const struct live_log *live)
 {
-    struct log_control *control = log_control_of(live->file);
+    struct log_mailbox *mailbox = log_mailbox_of(live->file);
     bool is_wanted = commands->n_wanted != commands->n_wanted_given;
     bool is_mark = commands->n_marks != commands->n_marks_given && may_mark(commands, live);
 
     if (!is_wanted && !is_mark)
         return;
     if (is_wanted)
-        give_wanted(commands, control);
+        give_wanted(commands, mailbox);
     if (is_mark)
-        give_mark(commands, control);
-    commands->is_wakeup_set = false;
-    atomic_store_explicit(&control->n_given, ++commands->n_given, memory_order_release);
+        give_mark(commands, mailbox);
+    atomic_store_explicit(&mailbox->n_given, ++commands->n_given, memory_order_release);
 }
 
-/* Sets the wakeup flag (OD-1). True: done, or not possible. */
-static bool wakeup(const struct live_log *live, pid_t pid)
+void collector_commands_step(struct collector_commands *commands, const struct live_log *live)
 {
-    uint64_t address =
-        atomic_load_explicit(&log_control_of(live->file)->wakeup_address, memory_order_acquire);
-    const uint8_t one = 1;
-    uint64_t run_id = 0;
-    char path[64];
-    int fd;
-
-    if (address <= RUN_ID_BEFORE_WAKEUP || address > INT64_MAX)
-        return false; /* the program has not begun */
-    (void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-    fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0)
-        return true;
-    if (pread(fd, &run_id, sizeof(run_id), (off_t)(address - RUN_ID_BEFORE_WAKEUP))
-            == sizeof(run_id)
-        && run_id == live->seen.run_id)
-        (void)!pwrite(fd, &one, sizeof(one), (off_t)address);
-    (void)close(fd);
-    return true;
-}
-
-void collector_commands_step(struct collector_commands *commands, const struct live_log *live,
-                             pid_t pid)
-{
-    if (!collector_commands_are_any(commands) || !live->has_begun)
-        return;
-    give(commands, live);
-    if (!commands->is_wakeup_set && n_handled(live) != commands->n_given)
-        commands->is_wakeup_set = wakeup(live, pid);
+    if (collector_commands_are_any(commands) && live->has_begun)
+        give(commands, live);
 }
 
 bool collector_commands_is_idle(const struct collector_commands *commands,
@@ -135,7 +99,7 @@ bool collector_commands_is_idle(const struct collector_commands *commands,
 
 uint32_t collector_commands_window(const struct live_log *live)
 {
-    return atomic_load_explicit(&log_control_of(live->file)->is_open, memory_order_relaxed);
+    return atomic_load_explicit(&log_mailbox_of(live->file)->is_open, memory_order_relaxed);
 }
 
 bool collector_commands_is_window_open(const struct live_log *live)

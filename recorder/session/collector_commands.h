@@ -2,21 +2,14 @@
 /*
  * collector_commands: control commands to the collector: begin or end a window, mark a time.
  *
- * Commands are written into the header page of the live log (struct log_control of log_format.h). A
- * new window command replaces one that the program has not handled yet. Marks are given one at
- * a time; later ones wait in a ring here. To make a busy program handle a command at its next
- * event, at no cost for other events, a wakeup flag in its memory is set through /proc/PID/mem. If
- * the kernel denies that (another user, a non-dumpable image, ptrace_scope 3), the program finds
- * the command when a thread needs a segment or allocates outside of windows.
+ * Commands are written into the mailbox in the header page of the live log (struct log_mailbox of
+ * log_format.h). A new window command replaces one that the program has not handled yet. Marks are
+ * given one at a time; later ones wait in a ring here. The program looks for commands, so nothing
+ * is written into its memory, and programs of any user are commanded alike.
  *
  * Invariants
- *   OD-1 Memory is written only if the 8 bytes before the flag are the log's run_id, read through
- *        the same descriptor.
  *   OD-2 If the program corrupts the page, commands to it end, and no other process is affected.
  *   OD-3 The program executes the latest window command at the time when it looks.
- *
- * Notes: OD-1: the descriptor is bound to the memory of one image, so neither another process with
- * this PID nor a later image is changed.
  *
  * Threads: one. Errors: a command that is never handled stays posted; the caller stops waiting.
  */
@@ -28,7 +21,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 enum {
     COLLECTOR_COMMANDS_MOST_WAITING = 16
@@ -37,7 +29,7 @@ enum {
 struct command {
     enum log_command command;
     enum log_switch reason;
-    char name[LOG_CONTROL_NAME_BYTES]; /* of LOG_COMMAND_MARK */
+    char name[LOG_MAILBOX_NAME_BYTES]; /* of LOG_COMMAND_MARK */
 };
 
 /* All zero: none. */
@@ -46,8 +38,7 @@ struct collector_commands {
     struct command wanted;                                 /* the latest window command */
     uint32_t n_marks, n_marks_given;                       /* since the start */
     uint32_t n_wanted, n_wanted_given;
-    uint32_t n_given, marked_at; /* of log_control; marked_at: its value for the last mark given */
-    bool is_wakeup_set;          /* the wakeup flag was set for the last command */
+    uint32_t n_given, marked_at; /* of log_mailbox; marked_at: its value for the last mark given */
 };
 
 /* False: too many marks wait. Of window commands only the latest counts. */
@@ -60,9 +51,8 @@ void collector_commands_resume(struct collector_commands *commands, const struct
 /* Any command was requested. */
 bool collector_commands_are_any(const struct collector_commands *commands);
 
-/* Does what is possible now. pid: the process that writes the log. */
-void collector_commands_step(struct collector_commands *commands, const struct live_log *live,
-                             pid_t pid);
+/* Does what is possible now. */
+void collector_commands_step(struct collector_commands *commands, const struct live_log *live);
 
 /* All commands were handled. */
 bool collector_commands_is_idle(const struct collector_commands *commands,

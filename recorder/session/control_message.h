@@ -7,7 +7,7 @@
  * most CONTROL_MESSAGE_BYTES goes each way (SOCK_SEQPACKET): the request "PID VERB" or "PID VERB
  * NAME", and an answer of one digit (enum control_answer) and a text. A recorded program requests
  * reports here, too: the verb "ask" with the RUN_ID of its log begins the exchange of
- * struct log_request.
+ * struct log_mailbox.
  *
  * Invariants
  *   CM-1 Both sides check the peer with SO_PEERCRED: CS-2 says which clients are served; a client
@@ -54,7 +54,7 @@ enum control_verb {
 struct control_request {
     pid_t pid;
     enum control_verb verb;
-    char name[LOG_CONTROL_NAME_BYTES]; /* of a snapshot; "" = none given */
+    char name[LOG_MAILBOX_NAME_BYTES]; /* of a snapshot; "" = none given */
     uint64_t run_id;                   /* of CONTROL_ASK */
 };
 

@@ -69,8 +69,8 @@ int control_server_open(struct control_server *server, struct error *err);
 void control_server_step(struct control_server *server, uint64_t now_ns,
                          const struct control_target *target);
 
-/* Lets what arrives at the socket wake the sleeping session (SIGIO); else the next poll serves it.
- */
+/* Lets what arrives at the socket wake the sleeping session (SIGIO); else the next poll serves
+ * it. */
 void control_server_wake_by(int fd);
 
 /* A client waits for an answer. */

@@ -21,7 +21,8 @@ enum {
     OPTIONS_SETTINGS_BYTES = 4096
 };
 
-#define OPTIONS_MAX_LIVE_BYTES ((uint64_t)4 << 30)
+#define OPTIONS_KEEP_SYMBOLS_BYTES ((uint64_t)64 << 20)
+#define OPTIONS_MAX_LIVE_BYTES     ((uint64_t)4 << 30)
 /* With --aggregate, which bounds disk use. */
 #define OPTIONS_MAX_LIVE_BOUNDED_BYTES ((uint64_t)256 << 20)
 #define OPTIONS_MAX_LIVE_UNREPORTED    (UINT64_MAX - 1)
@@ -34,11 +35,12 @@ struct options {
     char **argv;       /* program and its arguments */
     uint64_t elide_ms; /* 0: keep everything */
     uint64_t sample_ms;
-    uint64_t sample_bytes;    /* of the collector, too; 0: every block is recorded */
-    uint64_t max_live_bytes;  /* of the collector, too */
-    uint64_t max_local_bytes; /* live and packed log together; 0: any */
-    uint64_t report_every_ns; /* 0: never */
-    int report_signal;        /* sent to mtrace-record; 0: none */
+    uint64_t sample_bytes;       /* of the collector, too; 0: every block is recorded */
+    uint64_t keep_symbols_bytes; /* of the collector, too */
+    uint64_t max_live_bytes;     /* of the collector, too */
+    uint64_t max_local_bytes;    /* live and packed log together; 0: any */
+    uint64_t report_every_ns;    /* 0: never */
+    int report_signal;           /* sent to mtrace-record; 0: none */
     struct own_windows windows;
     struct control_request control; /* --ctl, --detach; pid 0: not given */
     pid_t attached;                 /* --attach; 0: not given, -1: attached_name is not found yet */

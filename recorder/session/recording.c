@@ -80,6 +80,8 @@ static int prepare_packing(struct recording *recording, const struct recording_s
     if (!recording->packing)
         return error_set(err, ERROR_NOMEM, "not enough memory");
     recording->packing->process_tree = settings->process_tree;
+    recording->packing->module_files = settings->module_files;
+    recording->packing->pid = recording->pid;
     recording->programs = settings->programs;
     if (recording->is_aggregate) {
         rotated_log_init(&recording->ring, recording->packed.path, &settings->run_follower->ring);
@@ -213,6 +215,7 @@ int recording_create(const char *path, pid_t pid, const struct recording_setting
 
     if (!recording)
         return error_set(err, ERROR_NOMEM, "not enough memory");
+    recording->pid = pid;
     recording->is_aggregate = settings->run_follower != NULL;
     recording->rotates = settings->rotates;
     code = create_files(recording, path, settings->force, err);
@@ -227,7 +230,6 @@ int recording_create(const char *path, pid_t pid, const struct recording_setting
     }
     recording->packed.max_bytes = settings->max_packed_bytes;
     live_log_limit(&recording->live, settings->max_live_bytes);
-    recording->pid = pid;
     note_begin(recording);
     memory_sampler_init(&recording->samples, pid, settings->sample_ms, 0);
     *ret_recording = recording;
@@ -256,15 +258,16 @@ int recording_adopt(const char *live_path, const char *path,
         recording->packed.rotates = recording->rotates;
         log_rotation_remove(path); /* of an old log */
     }
-    if (code == 0)
+    if (code == 0) {
+        recording->pid =
+            writer_liveness_knows_pid(&recording->live.seen) ? (pid_t)recording->live.seen.pid : 0;
         code = prepare_packing(recording, settings, err);
+    }
     if (code) {
         recording_free(recording);
         return code;
     }
     recording->packed.max_bytes = settings->max_packed_bytes;
-    recording->pid =
-        writer_liveness_knows_pid(&recording->live.seen) ? (pid_t)recording->live.seen.pid : 0;
     recording->is_adopted = true;
     note_begin(recording);
     atomic_store_explicit(&recording->live.file->recorder_pid, (uint32_t)getpid(),
@@ -336,7 +339,7 @@ static uint64_t touched_bytes(const struct live_log *log)
 void recording_step_commands(struct recording *recording)
 {
     if (collector_commands_are_any(&recording->commands))
-        collector_commands_step(&recording->commands, &recording->live, recording->pid);
+        collector_commands_step(&recording->commands, &recording->live);
 }
 
 static void take_samples(struct recording *recording, uint64_t now_ns)

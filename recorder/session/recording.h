@@ -34,6 +34,7 @@ struct recording_settings {
     uint64_t elide_ns;                     /* blocks freed within this time are elided; 0: none */
     uint64_t sample_ms;                    /* 0: no samples */
     struct process_tree *process_tree;     /* is informed of all logs; NULL: none */
+    struct module_files *module_files;     /* the same */
     struct follower_process *run_follower; /* of a bounded run (rotated_log.h); NULL: not bounded */
     uint64_t max_packed_bytes;             /* on the disk while the process runs; 0: any */
     bool rotates;                          /* the log, into files that mtrace-send removes */

@@ -495,7 +495,7 @@ bool report_service_take(struct report_service *service, int fd)
 
 static void set_phase(const struct live_log *live, enum log_request_phase phase)
 {
-    atomic_store_explicit(&live_log_request(live)->phase, phase, memory_order_seq_cst);
+    atomic_store_explicit(&live_log_mailbox(live)->phase, phase, memory_order_seq_cst);
 }
 
 /* Also if the client is gone: it has no answer then. */
@@ -633,7 +633,7 @@ bool report_service_is_awaited(const struct report_service *service)
 void report_service_step(struct report_service *service, const struct live_log *live,
                          const char *log_path, const struct report_service_programs *programs)
 {
-    atomic_fetch_add_explicit(&live_log_request(live)->heartbeat, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&live_log_mailbox(live)->heartbeat, 1, memory_order_relaxed);
     if (service->work.child.pid > 0)
         look_for_end(service, live);
     else if (service->is_posted)

@@ -8,7 +8,7 @@
  * incrementally since the first request (follower_process.h), or from an import of the whole log.
  * Live reports therefore use the same code as reports after the end, the program does no extra
  * work, and packing continues. The program requests reports over the control socket
- * (control_server.h, struct log_request). A marker that it has written into the log defines the
+ * (control_server.h, struct log_mailbox). A marker that it has written into the log defines the
  * time of the report. The program gets the descriptor of a file with the answer.
  *
  * Invariants

@@ -4,6 +4,7 @@
 #include "lib/base/monotonic.h"
 #include "lib/logfile/log_rotation.h"
 #include "lib/process/writer_liveness.h"
+#include "recorder/pack/module_files.h"
 #include "recorder/session/exit_summary.h"
 #include "recorder/session/session_parts.h"
 
@@ -601,6 +602,9 @@ static void finish(struct session *session)
             log_rotation_run_bytes(session->path) + log_rotation_state_bytes(session->path);
     answer_last(session);
     report_who_was_killed(session);
+    if (module_files_unkept(session->module_files))
+        exit_summary_warn("the limit of --keep-symbols is reached; no symbols are kept of %s",
+                          module_files_unkept(session->module_files));
     if (code) {
         exit_summary_warn(
             "%s; the rest is in '%s.live': make room and run 'mtrace-record --pack %s'",
@@ -647,6 +651,7 @@ int session_run(const struct options *options, int *ret_status, struct error *er
     recording_free(session.recording);
     children_free(session.children);
     process_tree_free(session.process_tree);
+    module_files_free(session.module_files);
     program_done(&session.program);
     attachment_done(&session.attachment);
     patch_plan_done(&session.allocator.plan);

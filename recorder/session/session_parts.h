@@ -26,6 +26,7 @@ struct session {
     struct recording *recording;
     struct children *children;
     struct process_tree *process_tree;
+    struct module_files *module_files;
     char *name; /* as the user wrote it */
     char *path; /* absolute */
     sigset_t signals;

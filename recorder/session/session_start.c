@@ -4,6 +4,7 @@
 #include "lib/base/monotonic.h"
 #include "lib/logfile/log_name.h"
 #include "lib/process/proc_files.h"
+#include "recorder/pack/module_files.h"
 #include "recorder/session/collector_library.h"
 #include "recorder/session/exit_summary.h"
 #include "recorder/session/output_path.h"
@@ -43,6 +44,7 @@ static void get_settings(struct session *session, struct recording_settings *ret
         .programs = &session->programs,
         .run_follower = session->options->is_aggregate ? &session->follower : NULL,
         .process_tree = session->process_tree,
+        .module_files = session->module_files,
     };
 }
 
@@ -111,8 +113,10 @@ static int make_files(struct session *session, const char *path, struct error *e
     if (code)
         return code;
     session->process_tree = process_tree_new();
-    if (!session->process_tree)
+    session->module_files = module_files_new(session->options->keep_symbols_bytes);
+    if (!session->process_tree || !session->module_files)
         return error_set(err, ERROR_NOMEM, "not enough memory");
+    module_files_open(session->module_files, session->program.path);
     session->follower.ring.log_path = session->path;
     get_settings(session, &settings);
     session->reports.run_follower = settings.run_follower;

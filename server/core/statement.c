@@ -101,6 +101,8 @@ static int start(struct child *child, char *const argv[], struct error *err)
     if (rc != 0) {
         close_both(answer);
         close_both(error);
+        if (rc == E2BIG) /* the statement is an argument of the process */
+            return error_set(err, ERROR_USAGE, "the statement or its parameters are too long");
         return error_set_errno(err, rc, "cannot run a statement");
     }
     (void)close(answer[1]);

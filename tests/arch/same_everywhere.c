@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the same calls with the same sizes whatever machine it runs on, from stacks of many depths.
- */
+/* Makes the same calls with the same sizes whatever machine it runs on, from stacks of many
+ * depths. */
 #include <stdlib.h>
 #include <string.h>
 

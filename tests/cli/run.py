@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Runs one command-line case: CASE.sh in an empty directory, and compares its output with what the end of CASE.sh expects.
+A file of several cases begins each with a line "# case NAME". Lines before the first one run at the start of every case.
 
   # expect status 2        exit status; without it 0
   # expect stdout          exact text, one line behind each "#|"; without it none
@@ -15,6 +16,7 @@ colour and with a fixed width. A case that cannot run here exits 77 after printi
 import argparse
 import fnmatch
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -37,6 +39,12 @@ def matches_glob(lines, patterns):
 
 
 EXPECT = "# expect "
+
+
+def split_cases(text):
+    """What all cases begin with, and for each case its name and text; a file of one case has no name and nothing in common."""
+    common, *cases = re.split(r"^(?=# case )", text, flags=re.MULTILINE)
+    return (common, [(case.split()[2], case) for case in cases]) if cases else ("", [("", common)])
 
 
 def split(text):
@@ -77,40 +85,57 @@ def compare(expected, stream, text):
     return [] if good else [f"{stream} differs; expected:", wanted.rstrip(), "but got:", text.rstrip()]
 
 
-def bless(case, script, expected, said, status):
+def blessed(script, expected, said, status):
     kept = {name: text for name, text in expected.items() if name.endswith(" glob")}
     for stream, text in said.items():
         if text and f"{stream} glob" not in kept:
             kept[stream] = text if text.endswith("\n") else text + "\n"
     if status:
         kept["status"] = str(status)
-    case.write_text(join(script, kept))
+    return join(script, kept)
+
+
+def run_case(common, script, variables):
+    """Returns the exit status, and what was written to each stream."""
+    with tempfile.TemporaryDirectory(prefix="mtrace-cli.") as scratch:
+        run = subprocess.run(["bash", "-euo", "pipefail", "-c", common + script], cwd=scratch, env=variables,
+                             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=400)
+        return run.returncode, {"stdout": run.stdout.replace(scratch, "SCRATCH"), "stderr": run.stderr.replace(scratch, "SCRATCH")}
 
 
 def main():
     parser = argparse.ArgumentParser(description="runs one command-line case")
     parser.add_argument("case", type=Path)
     parser.add_argument("--path", action="append", default=[], help="folder of a program under test; repeatable")
+    parser.add_argument("--only", metavar="NAME", help="of a file of several cases")
     parser.add_argument("--bless", action="store_true")
     args = parser.parse_args()
-    case = args.case.resolve()
+    path = args.case.resolve()
 
-    with tempfile.TemporaryDirectory(prefix="mtrace-cli.") as scratch:
-        run = subprocess.run(["bash", "-euo", "pipefail", str(case)], cwd=scratch, env=environment(case.parent, args.path),
-                             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=400)
-        said = {"stdout": run.stdout.replace(scratch, "SCRATCH"), "stderr": run.stderr.replace(scratch, "SCRATCH")}
-    if run.returncode == 77:
-        print(run.stdout + run.stderr)
-        sys.exit(77)
-    script, expected = split(case.read_text())
+    common, cases = split_cases(path.read_text())
+    texts, complaints, skipped = [common], [], False
+    with tempfile.TemporaryDirectory(prefix="mtrace-cli-made.") as made:
+        variables = {**environment(path.parent, args.path), "MADE": made}
+        for name, text in cases:
+            texts.append(text)
+            if args.only not in (None, name):
+                continue
+            script, expected = split(text)
+            status, said = run_case(common, script, variables)
+            if status == 77:
+                print(name, said["stdout"] + said["stderr"])
+                skipped = True
+                continue
+            texts[-1] = blessed(script, expected, said, status)
+            found = [line for stream, text in said.items() for line in compare(expected, stream, text)]
+            if status != int(expected.get("status", 0)):
+                found.append(f"exit status {status}, expected {expected.get('status', 0)}")
+            complaints += [f"case {name}:"] * bool(found and name) + found
     if args.bless:
-        bless(case, script, expected, said, run.returncode)
+        path.write_text("".join(texts))
         return
-    complaints = [line for stream, text in said.items() for line in compare(expected, stream, text)]
-    if run.returncode != int(expected.get("status", 0)):
-        complaints.append(f"exit status {run.returncode}, expected {expected.get('status', 0)}")
     print("\n".join(complaints) or "as expected")
-    sys.exit(1 if complaints else 0)
+    sys.exit(1 if complaints else 77 if skipped else 0)
 
 
 main()

@@ -11,6 +11,11 @@ damaged                     garbage under the name of a plugin at the end
 folder                      --debug-dir with a copy of any name, with a separate debug file, and with another build
 children                    fork children and --aggregate
 killed                      program and recorder
+upgraded, ..._without_id    an executable and a library that it starts with, replaced by another build while it runs
+upgraded_attached           the same, attached to
+upgraded_child              a child that replaces them and ends before its parent
+upgraded_self               an executable that removes itself and ends immediately
+upgraded_limit              --keep-symbols=0, and a limit below one file
 """
 
 import shutil
@@ -222,6 +227,150 @@ def check_killed(tools, place):
     wants(site_names(load(tools, log)), [("leak_in_first", 1, 2)], "call sites of a log that was packed later")
 
 
+LIBRARY = """
+#include <stdlib.h>
+#ifdef OTHER
+void *in_other_library(void) { return malloc(5777); }
+#endif
+static void __attribute__((noinline)) in_library(void) { *(void *volatile *)&(void *){0} = malloc(4777); }
+void library_leak(void) { in_library(); }
+"""
+
+# Each pair of arguments: a path, and the file that replaces it as soon as the recorder has it open.
+PROGRAM = """
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef OTHER
+void *in_other_program(void) { return malloc(6777); }
+#endif
+void library_leak(void);
+static void __attribute__((noinline)) in_program(void) { *(void *volatile *)&(void *){0} = malloc(3777); }
+static int has_open(const char *recorder, const char *path)
+{
+    char folder[64], found[PATH_MAX];
+    const struct dirent *entry;
+    int is_open = 0;
+    snprintf(folder, sizeof(folder), "/proc/%s/fd", recorder);
+    DIR *list = opendir(folder);
+    while (!is_open && (entry = readdir(list)) != NULL) {
+        ssize_t n = readlinkat(dirfd(list), entry->d_name, found, sizeof(found) - 1);
+        found[n > 0 ? n : 0] = 0;
+        is_open = strcmp(found, path) == 0;
+    }
+    closedir(list);
+    return is_open;
+}
+int main(int argc, char **argv)
+{
+    char recorder[16];
+    snprintf(recorder, sizeof(recorder), "%d", (int)getppid());
+    if (!strcmp(argv[1], "attached"))
+        if (scanf("%15s", recorder) != 1)
+            return 3;
+    if (!strcmp(argv[1], "child")) {
+        int status = 0;
+        if (fork() > 0)
+            return wait(&status) < 0 || status;
+    }
+    in_program();
+    library_leak();
+    if (!strcmp(argv[1], "self"))
+        return unlink(argv[0]);
+    for (int i = 2; i + 1 < argc; i += 2) {
+        for (int n = 0; !has_open(recorder, argv[i]); n++, usleep(1000))
+            if (n == 20000)
+                return 4;
+        if (rename(argv[i + 1], argv[i]) != 0)
+            return 5;
+    }
+    return 0;
+}
+"""
+
+
+def upgraded(place, id_flag="-Wl,--build-id"):
+    """A program with its library, and the arguments with which it replaces both."""
+    built = []
+    for flags, folder in (([], place / "old"), (["-DOTHER"], place / "new")):
+        folder.mkdir()
+        (folder / "library.c").write_text(LIBRARY)
+        (folder / "program.c").write_text(PROGRAM)
+        common = ["cc", "-g", "-O1", id_flag, *flags, "-o"]
+        subprocess.run([*common, folder / "lib.so", "-shared", "-fPIC", folder / "library.c"], check=True)
+        subprocess.run([*common, folder / "program", folder / "program.c", folder / "lib.so", f"-Wl,-rpath,{place / 'old'}"], check=True)
+        built.append([folder / "program", folder / "lib.so"])
+    (old, new) = built
+    return old[0], [str(path) for pair in zip(old, new) for path in pair]
+
+
+def upgraded_names(tools, log):
+    database = load(tools, log)
+    lines = database.rows(f"""SELECT f.name, count(s.path), count(*) FROM allocations AS a JOIN backtraces AS b USING (backtrace_id)
+                              JOIN call_sites AS c USING (call_site_id) LEFT JOIN functions AS f USING (function_id)
+                              LEFT JOIN sources AS s USING (source_id) WHERE a.{OWN} GROUP BY f.name ORDER BY f.name""")
+    return lines
+
+
+NAMED = [("in_library", 1, 1), ("in_program", 1, 1)]
+
+
+def record_upgraded(tools, place, argv, options=(), said=""):
+    log = place / "run.dat"
+    outcome = harness.run([tools.record, "-f", *options, "-o", log, "--", *argv], place)
+    wants((outcome.status, said in outcome.stderr.decode()), (0, True), outcome.stderr.decode())
+    return log
+
+
+def check_upgraded(tools, place, id_flag):
+    program, pairs = upgraded(place, id_flag)
+    wants(upgraded_names(tools, record_upgraded(tools, place, [program, "now", *pairs])), NAMED, "call sites and their lines")
+
+
+def check_upgraded_child(tools, place):
+    program, pairs = upgraded(place)
+    log = record_upgraded(tools, place, [program, "child", *pairs], ["--follow-children"])
+    wants(upgraded_names(tools, log), NAMED, "call sites and their lines")
+
+
+def check_upgraded_self(tools, place):
+    program, _ = upgraded(place)
+    names = upgraded_names(tools, record_upgraded(tools, place, [program, "self"]))
+    wants(NAMED[1] in names, True, f"call sites and their lines: {names}")
+
+
+def check_upgraded_limit(tools, place):
+    program, pairs = upgraded(place)
+    # Without the option nothing is held, so the program must not wait.
+    shell = f"{program} now; cp {pairs[1]} {pairs[0]}.new; mv {pairs[0]}.new {pairs[0]}; mv {pairs[3]} {pairs[2]}"
+    for size, said in (("0", ""), ("100", "the limit of --keep-symbols is reached; no symbols are kept of ")):
+        for path in (place / "old", place / "new"):
+            shutil.rmtree(path)
+        program, pairs = upgraded(place)
+        log = record_upgraded(tools, place, ["sh", "-c", shell], ["--follow-children", f"--keep-symbols={size}"], said)
+        wants(upgraded_names(tools, log), [(None, 0, 2)], f"call sites with --keep-symbols={size}")
+
+
+def check_upgraded_attached(tools, place):
+    program, pairs = upgraded(place)
+    log = place / "run.dat"
+    process = subprocess.Popen([program, "attached", *pairs], stdin=subprocess.PIPE)
+    recorder = subprocess.Popen([tools.record, "-f", "-q", "-o", log, "--attach", str(process.pid)])
+    try:
+        harness.wait_until("the program is recorded", lambda: "libmtrace" in Path(f"/proc/{process.pid}/maps").read_text() and Path(f"{log}.live").exists())
+        harness.wait_until("it waits", lambda: harness.state_of(process.pid) == "S")
+        process.communicate(f"{recorder.pid}\n".encode(), timeout=60)
+        wants((process.returncode, recorder.wait(60)), (0, 0), "exit statuses")
+    finally:
+        process.kill()
+        recorder.kill()
+    wants(upgraded_names(tools, log), NAMED, "call sites and their lines")
+
+
 harness.main_of_parts({
     "copies": lambda tools, place: check_copies(tools, place, "step_first"),
     "copies_without_id": lambda tools, place: check_copies(tools, place, "step_first_without_id"),
@@ -234,4 +383,10 @@ harness.main_of_parts({
     "folder": check_folder,
     "children": check_children,
     "killed": check_killed,
+    "upgraded": lambda tools, place: check_upgraded(tools, place, "-Wl,--build-id"),
+    "upgraded_without_id": lambda tools, place: check_upgraded(tools, place, "-Wl,--build-id=none"),
+    "upgraded_attached": check_upgraded_attached,
+    "upgraded_child": check_upgraded_child,
+    "upgraded_self": check_upgraded_self,
+    "upgraded_limit": check_upgraded_limit,
 }, __doc__)

@@ -64,7 +64,7 @@ def wait_for(process, what, is_true, is_ending=False):
 
 
 def wait_until_gone(pid):
-    while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
+    while harness.state_of(pid) not in "XZ":
         time.sleep(0.001)
 
 

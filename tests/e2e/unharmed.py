@@ -141,6 +141,10 @@ int daemon(const char *, double, int, long, long, long, long, long);
 double prctl(double, double);
 struct big brk(int);
 int chroot(void);
+double valloc(double, double);
+long mallocx(const char *, long, long, long, long);
+void cfree(void *, int, char, long);
+int reallocarray(int, int), aligned_alloc(int), free_sized(int, int, int), malloc_info(int);
 """
 LIBRARY = DECLARATIONS + r"""
 int daemon(const char *a, double b, int c, long d, long e, long f, long g, long h)
@@ -148,15 +152,28 @@ int daemon(const char *a, double b, int c, long d, long e, long f, long g, long 
 double prctl(double a, double b) { return a * b; }
 struct big brk(int x) { return (struct big){{x, 2, 3, 4, 5, 6}}; }
 int chroot(void) { return printf("chroot\n"); }
+double valloc(double a, double b) { return a - b; }
+long mallocx(const char *a, long b, long c, long d, long e) { return printf("%s %ld %ld %ld\n", a, b, c + d, e); }
+void cfree(void *a, int b, char c, long d) { printf("%p %d %c %ld\n", a, b, c, d); }
+int reallocarray(int a, int b) { return a - b; }
+int aligned_alloc(int a) { return -a; }
+int free_sized(int a, int b, int c) { return a - b - c; }
+int malloc_info(int a) { return a * a; }
+void within(void) { printf("%g %d %d\n", valloc(5, 1), reallocarray(2, 9), malloc_info(5)); }
 __attribute__((constructor)) static void construct(void) { printf("constructor %g %ld\n", prctl(2, 5), brk(7).words[0]); }
 """
 CALLS = DECLARATIONS + r"""
 static int (*volatile pointer)(void) = chroot;
+void within(void);
 void NAME(void)
 {
     malloc(1777);
     daemon("x", 2.5, 3, 4, 5, 6, 7, 8);
     printf("%g %ld %d\n", prctl(3, 4), brk(9).words[5], pointer());
+    mallocx("mallocx", 2, 3, 4, 5);
+    cfree((void *)1, 2, '3', 4);
+    within();
+    printf("%g %d %d %d %d\n", valloc(3, 9), reallocarray(4, 5), aligned_alloc(6), free_sized(7, 8, 9), malloc_info(10));
 }
 """
 MAIN = r"""
@@ -186,8 +203,8 @@ def test_names(tools, place):
         compare(tools, place, [program, plug], [], "next: mtrace-query")
     process = subprocess.Popen([program, plug, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     process.stdout.readline()  # of the constructor
-    wanted = b"".join(process.stdout.readline() for _ in range(3))
-    for _ in range(3):
+    wanted = b"".join(process.stdout.readline() for _ in range(7))
+    for _ in range(7):
         process.stdout.readline()  # of the plug-in
     recorder = subprocess.Popen([tools.record, "-f", "-o", place / "run.dat", "--attach", str(process.pid)], stderr=subprocess.PIPE)
     said = b""
@@ -196,7 +213,7 @@ def test_names(tools, place):
             raise Failure(f"it is not attached to: {said}")
         said += line
     process.stdin.write(b"c")
-    got = b"".join(process.stdout.readline() for _ in range(3))
+    got = b"".join(process.stdout.readline() for _ in range(7))
     process.stdin.close()
     recorder.communicate(timeout=60)
     if got != wanted or process.wait(timeout=60) != 0:

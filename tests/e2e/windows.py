@@ -135,9 +135,11 @@ class Server:
             raise Failure(f"--ctl {words}: status {run.returncode}: {run.stderr}")
         return run.stdout.strip()
 
-    def switch(self, verb, pid=None):
-        """Until it was done: a busy machine may let the program wait longer than the client does."""
+    def switch(self, verb, pid=None, between=None):
+        """Until it was done: a busy machine may let the program wait longer than the client does. between: what the program does meanwhile."""
         for _ in range(60):
+            if between:
+                self.do(between)
             said = self.ctl(verb, pid=pid)
             if not said.startswith("requested; "):
                 break
@@ -335,8 +337,9 @@ def nobody(tools, place):
     gone = subprocess.Popen(["true"])
     gone.wait()
     for pid, what in ((gone.pid, "there is no process"), (os.getpid(), f"'mtrace-record --attach {os.getpid()}' records it")):
-        if what not in refused(tools, pid, "stop"):
-            raise Failure(f"{pid}: not '{what}'")
+        said = refused(tools, pid, "stop")
+        if what not in said:
+            raise Failure(f"{pid}: not '{what}': {said}")
     for words in ((), ("begin",), ("start", "x"), ("snapshot", "x", "y"), ("snapshot", "x" * 64), ("snapshot", "")):
         refused(tools, server.pid, *words, status=2)
     for pid in ("0", "x", "-1", "1x"):
@@ -386,12 +389,12 @@ def idle(tools, place):
     server.do("sleep")
     if not re.match("requested; ", server.ctl("stop")):
         raise Failure("a sleeping program obeys")
-    server.do("alloc 10777 3")  # by then it has obeyed
+    server.do("alloc 1 2")  # one finds the command, the next one executes it
+    server.do("alloc 10777 3")
     server.do("wake")
     expect("start", server.switch("start"), "recording 1 process")
     server.do("undumpable")  # the recorder may not write into it any more
-    server.ctl("stop")
-    server.do("alloc 1 20000")  # until the thread's segment is full
+    expect("stop", server.switch("stop"), "no longer recording 1 process")  # long before its segment is full
     server.do("alloc 20777 3")
     server.ctl("start")
     server.do("alloc 30777 3")
@@ -489,6 +492,7 @@ def last(tools, place):
         server.do("sleep")
         for verb in verbs.split():
             server.ctl(verb)
+        server.do("alloc 1 2")  # one finds the command, the next one executes it
         server.do(f"alloc {10777 + i * 10000} 1000")
         server.do("wake")
         if not verbs.endswith("stop"):
@@ -547,7 +551,7 @@ def newborn(tools, place):
         return head(path)[3840:3844] != bytes(4)
 
     def is_begun(path):
-        return head(path)[3840 + 24:3840 + 28] != bytes(4)
+        return head(path)[3840 + 16:3840 + 20] != bytes(4)
 
     wait_until("ordered", lambda: is_given(place / "run.dat.live"))
     process.stdin.write(b"\n")
@@ -559,9 +563,9 @@ def newborn(tools, place):
 
 
 def is_open(server):
-    """By the program's word in the live log: is_open of struct log_control."""
+    """By the program's word in the live log: is_open of struct log_mailbox."""
     with (server.place / f"{server.name}.dat.live").open("rb") as live:
-        live.seek(3840 + 24)
+        live.seek(3840 + 16)
         return live.read(4) != bytes(4)
 
 
@@ -694,7 +698,8 @@ def samples(tools, place):
     server.do("alloc 20777 300")
     server.switch("start")
     server.do("alloc 10777 400")
-    server.switch("stop")
+    server.ctl("stop")
+    server.switch("stop", between="alloc 1000000 2")  # blocks that are drawn for sure
     server.do("alloc 30777 300")
     server.switch("start")
     server.do("alloc 40777 200")

@@ -28,8 +28,8 @@ for name in names:
             problems.append(f"{name}.{column} has no comment")
     if name.startswith("_"):
         continue
-    if not (source / f"tests/sql/{name}/fixture.sql").exists():
-        problems.append(f"tests/sql/{name} has no fixture")
+    if not (source / f"tests/sql/views/{name}.sql").exists():
+        problems.append(f"tests/sql/views/{name}.sql is missing")
     columns = [row[0] for row in database.execute("SELECT name FROM pragma_table_info(?)", (name,))]
     if name not in ("suppressions", "sites") and columns[0] != "process_id":
         problems.append(f"{name} does not begin with process_id")

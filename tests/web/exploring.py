@@ -92,8 +92,9 @@ def find_growth(guide):
 def find_fragmentation(guide):
     guide.begin("fragmentation")
     guide.take("fragmentation-overview")
-    text = guide.go("Fragmentation: at the end", "pinning")
+    text = guide.go("were free", "fragmentation")
     expect(f"who pins pages: {text}", "PyByteArray_Resize" in text)
+    guide.visit("pinning?alive_at=end")
     guide.page.wait_for_text("PyByteArray_Resize", "main tbody")
     stack = guide.unfold()
     expect(f"who makes the blocks: {stack}", "PyByteArray_Resize" in stack)

@@ -203,8 +203,8 @@ static void report(const char *folder, const char *when)
     }
 }
 
-/* charging_server [FOLDER]: with reports in the middle, while requests are served, and at the end.
- */
+/* charging_server [FOLDER]: with reports in the middle, while requests are served, and at the
+ * end. */
 int main(int argc, char **argv)
 {
     const char *folder = argc > 1 ? argv[1] : NULL;

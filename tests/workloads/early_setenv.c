@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library whose constructor, which runs before that of a preloaded one, changes the environment.
- */
+/* A library whose constructor, which runs before that of a preloaded one, changes the
+ * environment. */
 #include <stdlib.h>
 
 __attribute__((constructor)) static void set(void)

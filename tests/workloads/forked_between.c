@@ -170,8 +170,8 @@ static void name_itself(void)
     prctl(PR_SET_NAME, name, 0, 0, 0);
 }
 
-/* First what has no event of its own: behind the first one that forks all our memory is inherited.
- */
+/* First what has no event of its own: behind the first one that forks all our memory is
+ * inherited. */
 static void trim(void)
 {
     (void)mallinfo2();

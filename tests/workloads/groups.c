@@ -274,8 +274,8 @@ static void *inherit(void *argument)
     return NULL;
 }
 
-/* T11: a group goes on in another thread, by a context or because threads inherit, and in a child.
- */
+/* T11: a group goes on in another thread, by a context or because threads inherit, and in a
+ * child. */
 static void handed_over(void)
 {
     uint32_t group = mtrace_group_intern("request", NULL, 0);

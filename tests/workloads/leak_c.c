@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Leaks at known lines: a plain one, an inlined one, a chain of reallocs, aligned blocks, a thread.
- */
+/* Leaks at known lines: a plain one, an inlined one, a chain of reallocs, aligned blocks, a
+ * thread. */
 #include "tests/workloads/workload.h"
 
 #include <pthread.h>

@@ -106,6 +106,26 @@ static bool replace(struct hole *hole)
     return copy_away(hole) && map(hole->low, hole->n_bytes, PROT_NONE) != MAP_FAILED;
 }
 
+static bool guard(struct hole *hole)
+{
+    enum {
+        MADV_GUARD_INSTALL_HERE = 102 /* Linux 6.13 */
+    };
+
+    return copy_away(hole) && madvise(hole->low, hole->n_bytes, MADV_GUARD_INSTALL_HERE) == 0;
+}
+
+static void unguard(struct hole *hole)
+{
+    enum {
+        MADV_GUARD_REMOVE_HERE = 103
+    };
+
+    madvise(hole->low, hole->n_bytes, MADV_GUARD_REMOVE_HERE);
+    memcpy(hole->low, hole->copy, hole->n_bytes);
+    munmap(hole->copy, hole->n_bytes);
+}
+
 static bool move(struct hole *hole)
 {
     void *wanted = map(NULL, hole->n_bytes, readable);
@@ -133,9 +153,10 @@ static void move_back(struct hole *hole)
 static const struct way {
     bool (*make)(struct hole *);
     void (*fill)(struct hole *);
-} ways[] = {{protect, unprotect}, {protect_by_key, unprotect_by_key},
-            {unmap, copy_back},   {replace, copy_back},
-            {move, move_back},    {move_contents, move_back}};
+} ways[] = {{protect, unprotect},      {protect_by_key, unprotect_by_key},
+            {unmap, copy_back},        {replace, copy_back},
+            {guard, unguard},          {move, move_back},
+            {move_contents, move_back}};
 
 enum {
     N_WAYS = sizeof(ways) / sizeof(ways[0])

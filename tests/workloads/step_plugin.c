@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A plugin of plugin_steps; INNER is the function that leaks, which is in no dynamic symbol table.
- */
+/* A plugin of plugin_steps; INNER is the function that leaks, which is in no dynamic symbol
+ * table. */
 #include "tests/workloads/workload.h"
 
 void plugin_leak(size_t size_bytes);

@@ -621,8 +621,8 @@ static void end_of(struct parcel *parcel)
     parcel->block = NULL;
 }
 
-/* Births and resizes are charged to somebody: what is nobody's from its beginning is not told of.
- */
+/* Births and resizes are charged to somebody: what is nobody's from its beginning is not told
+ * of. */
 static void draw_parcel(struct parcel *parcel, unsigned draw)
 {
     unsigned what = draw & 7;

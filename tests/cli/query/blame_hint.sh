@@ -11,6 +11,11 @@ INSERT INTO backtraces SELECT backtrace_id + 1, backtrace_id, backtrace_id + 1, 
 for command in peak leaks hot; do
     mtrace-query $command run.db --process 1 | sed -n '/blame-past/p'
 done
+# A second such function: one regex for both.
+sqlite3 run.db "INSERT INTO backtraces SELECT backtrace_id + 100, parent_backtrace_id, backtrace_id + 100, 3, 2, 2, 'complete' FROM backtraces WHERE backtrace_id > 200 AND backtrace_id % 2 = 1"
+mtrace-query peak run.db --process 1 | sed -n '/blame-past/p'
+command=$(mtrace-query peak run.db --process 1 | sed -n 's/^next: \(.*blame-past.*\)/\1/p')
+eval "$command" | sed -n "/take\|Session/p"
 mtrace-query peak run.db --process 1 --blame-past '^take\(int\*\)$' | grep -c '# ' || true
 mtrace-query peak run.db --process 1 --csv | grep -c blame-past || true
 # expect stdout
@@ -18,5 +23,7 @@ mtrace-query peak run.db --process 1 --csv | grep -c blame-past || true
 #|next: mtrace-query peak run.db --blame-past '^take\(int\*\)$'    # 9 functions call take(int*)
 #|next: mtrace-query leaks run.db --blame-past '^take\(int\*\)$'    # 9 functions call take(int*)
 #|next: mtrace-query hot run.db --blame-past '^take\(int\*\)$'    # 9 functions call take(int*)
+#|next: mtrace-query peak run.db --blame-past '^(take\(int\*\)|Session::clone\(int\) const)$'    # 9 functions call take(int*), many call the others
+#|next: mtrace-query groups run.db --blame-past '^(take\(int\*\)|Session::clone\(int\) const)$' --site 5
 #|0
 #|0

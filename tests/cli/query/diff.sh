@@ -1,3 +1,7 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+. "$CASES/../lib.sh"
+# case diff
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 mtrace-query diff rows.db --at 20ms --at 95ms
@@ -80,3 +84,72 @@ mtrace-query diff rows.db grown.db --format csv
 #|mtrace-query: note: no rows
 #|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
 #|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
+# case logs
+# diff takes logs, too; a database that is older than the log beside it is reported.
+make_log
+mv run.dat old.dat
+cp old.dat new.dat
+mtrace-query diff old.dat new.dat 2>said.txt | tail -n 2
+grep '^importing' said.txt | sort
+mtrace-query diff old.dat new.dat 2>again.txt >answer.txt
+grep -c '^importing' again.txt || :
+mtrace-query new.db 2>said.txt >answer.txt
+grep -c 'newer' said.txt || :
+touch -d '2001-01-01' new.db
+mtrace-query peak new.db 2>&1 >answer.txt | grep newer
+mtrace-query diff old.db new.db 2>&1 >answer.txt | grep newer
+echo "no log" >new.dat
+mtrace-query peak new.db 2>&1 >answer.txt | grep newer || echo "no note"
+# expect stdout
+#|leaked, from old.db to new.db: 0 B in 0 blocks
+#|change  change blocks  before  after  where
+#|importing new.dat to new.db
+#|importing old.dat to old.db
+#|0
+#|0
+#|mtrace-query: note: 'new.dat' is newer than 'new.db': import it again
+#|mtrace-query: note: 'new.dat' is newer than 'new.db': import it again
+#|no note
+# case refused
+. "$CASES/../fixture.sh"
+complain mtrace-query diff run.db
+complain mtrace-query diff run.db --at 1s
+complain mtrace-query diff run.db --at 1s --at 2s --measure leaked
+complain mtrace-query diff run.db missing.db
+complain mtrace-query diff run.db run.db run.db
+# expect stdout
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|status 1, lines on stderr 1
+#|status 2, lines on stderr 2
+# expect stderr
+#|mtrace-query: diff needs two databases, or two times: --at A --at B
+#|Try 'mtrace-query --help'.
+#|mtrace-query: diff needs two databases, or two times: --at A --at B
+#|Try 'mtrace-query --help'.
+#|mtrace-query: diff of two times counts live blocks, not leaked ones
+#|Try 'mtrace-query --help'.
+#|mtrace-query: cannot open 'missing.db': No such file or directory
+#|mtrace-query: unexpected argument 'run.db'
+#|Try 'mtrace-query --help'.
+# case sampled
+# What is said of a database is said once, of the second one, too; that samples do not tell is refused, whichever it is.
+. "$CASES/../fixture.sh"
+cp run.db sampled.db
+sqlite3 sampled.db 'UPDATE processes SET sample_bytes = 1024'
+for question in "run.db sampled.db" "sampled.db run.db"; do
+    # shellcheck disable=SC2086
+    mtrace-query diff $question 2>said >/dev/null || sed 's/^mtrace-query: //' said
+    echo "$question: $(grep -c '^mtrace-query: note: estimates' said)"
+done
+mtrace-query diff run.db sampled.db --measure temporary || echo "$?"
+mtrace-query diff sampled.db run.db --measure temporary || echo "$?"
+# expect stdout
+#|run.db sampled.db: 1
+#|sampled.db run.db: 1
+#|1
+#|1
+# expect stderr
+#|mtrace-query: 'sampled.db' was recorded with --sample-bytes, and samples do not show how soon a block was freed, because the other allocations are not recorded; record without it
+#|mtrace-query: 'sampled.db' was recorded with --sample-bytes, and samples do not show how soon a block was freed, because the other allocations are not recorded; record without it

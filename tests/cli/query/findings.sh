@@ -25,6 +25,9 @@ show 'a leak that goes on' "$leaking" '*Session*'
 twice="CREATE TEMP TABLE other AS SELECT * FROM site_leaks WHERE process_id = 1 AND call_site_id = 2 AND rule_id IS NULL;
   UPDATE other SET call_site_id = 5, leaked_blocks = 2 * leaked_blocks, leaked_bytes = 1 $mib, leaked_last_ns = leaked_last_ns + 1000; INSERT INTO site_leaks SELECT * FROM other;"
 show 'two call sites that leak together are one' "$leaking DELETE FROM site_leaks WHERE process_id = 1 AND call_site_id = 5; $twice" '*together*'
+four="$leaking DELETE FROM site_leaks WHERE process_id = 1 AND call_site_id <> 2; CREATE TEMP TABLE other AS SELECT * FROM site_leaks WHERE process_id = 1 AND call_site_id = 2 AND rule_id IS NULL;
+  UPDATE other SET call_site_id = 5, leaked_bytes = 3000; INSERT INTO site_leaks SELECT * FROM other; UPDATE other SET call_site_id = 3; INSERT INTO site_leaks SELECT * FROM other; UPDATE other SET call_site_id = 1; INSERT INTO site_leaks SELECT * FROM other;"
+show 'four call sites that leak together: one is not named' "$four" '*together*'
 show 'blocks of another time are another leak' "$leaking DELETE FROM site_leaks WHERE process_id = 1 AND call_site_id = 5; $twice UPDATE site_leaks SET leaked_first_ns = 50000000000 WHERE process_id = 1 AND call_site_id = 5;" '*throughout*'
 show 'a running program has live blocks' "$leaking UPDATE processes SET end_kind = 'running', end_value = NULL WHERE process_id = 1" '*Session*'
 show 'a program that was killed may still reach its blocks: said once' "$leaking DELETE FROM site_leaks WHERE process_id = 1 AND call_site_id = 5; $twice UPDATE site_leaks SET leaked_first_ns = 50000000000 WHERE process_id = 1 AND call_site_id = 5; UPDATE processes SET end_kind = 'signal' WHERE process_id = 1" '*live when*'
@@ -54,13 +57,17 @@ kept="$exited INSERT INTO heaps VALUES (1, 1, 'other', 0x10000, 0x14000, 0x10010
     (1, 0, 0, 50000000000, 19 $mib, 10, 19 $mib, 0, 0, 0, 0, 0, 0, 0), (1, 1, 50000000000, 100000000000, 1 $mib, 10, 1 $mib, 1 $mib, 0, 0, 0, 0, 0, 0);
   INSERT INTO memory_samples VALUES (1, 40000000000, 21 $mib, 21 $mib, 0, 0, 21 $mib, 0, 0, 0, 0, 0), (1, 60000000000, 21 $mib, 21 $mib, 0, 0, 21 $mib, 0, 0, 0, 0, 0);"
 show 'free memory that stays resident' "$kept" '*kept*'
+ended="INSERT INTO snapshots VALUES (1002, 1, 100000000000, 'end');
+  INSERT INTO heap_states(snapshot_id, heap_id, extent_bytes, live_bytes, slack_bytes, overhead_bytes, hole_bytes, free_page_bytes, top_bytes) VALUES (1002, 1, 20 $mib, 1 $mib, 0, 0, 9 $mib, 10 $mib, 0); INSERT INTO heap_pins VALUES (1002, 4, 0, 500, 100000, 16, 1);"
+killed="$kept $ended UPDATE processes SET end_kind = 'signal', allocator = 'glibc' WHERE process_id = 1; UPDATE heaps SET allocator = 'glibc', kind = 'brk';"
+show 'free pages of a program that was killed are one finding' "$killed" '[AF]* were free*'
+show 'holes of a program that was killed are one finding, about what pins them' "$killed UPDATE heap_states SET hole_bytes = 15 $mib, free_page_bytes = 4 $mib" '[AF]* were free*'
 show 'resident for less than a second' "$kept UPDATE memory_samples SET at_ns = 99500000000 WHERE at_ns = 60000000000" '*kept*'
 show 'two samples are enough' "$kept UPDATE memory_samples SET at_ns = at_ns + 39600000000" '*kept*'
 show 'blocks from before the recording may lie there' "$kept UPDATE heaps SET unseen_blocks = 'inherited'" '*kept*'
 show 'no heap was seen' "$kept DELETE FROM heaps" '*kept*'
 show 'live blocks are small' "$kept UPDATE timeline SET live_blocks = 400000" '*kept*'
-show 'fragmentation of another allocator, of a program that runs on' "$kept UPDATE processes SET end_kind = 'running' WHERE process_id = 1; INSERT INTO snapshots VALUES (1002, 1, 100000000000, 'end');
-  INSERT INTO heap_states(snapshot_id, heap_id, extent_bytes, live_bytes, slack_bytes, overhead_bytes, hole_bytes, free_page_bytes, top_bytes) VALUES (1002, 1, 20 $mib, 1 $mib, 0, 0, 9 $mib, 10 $mib, 0); INSERT INTO heap_pins VALUES (1002, 4, 0, 500, 100000, 16, 1)" 'Frag*'
+show 'fragmentation of another allocator, of a program that runs on' "$kept $ended UPDATE processes SET end_kind = 'running' WHERE process_id = 1" '[AF]* were free*'
 mapped="$kept UPDATE timeline SET live_bytes = 0, peak_bytes = 0; UPDATE processes SET peak_bytes = 0 WHERE process_id = 1; DELETE FROM memory_samples; INSERT INTO memory_samples VALUES
   (1, 1000000000, 40 $mib, 0, 0, 0, 0, 0, 0, 0, 40 $mib, 0), (1, 50000000000, 58 $mib, 0, 0, 0, 0, 18 $mib, 0, 0, 40 $mib, 0), (1, 99000000000, 76 $mib, 0, 0, 0, 0, 36 $mib, 0, 0, 40 $mib, 0);"
 show 'mappings that grow' "$mapped" '*mappings*'
@@ -75,6 +82,7 @@ show 'stacks by frame pointers' "" '*frame pointers*'
 show 'stacks that end early' "UPDATE backtraces SET status = 'truncated' WHERE status = 'guessed'" '*complete stack*'
 show 'failures and bad frees' "INSERT INTO allocation_failures VALUES (1, 1, 1, 5, 4, 1, 1000, 12); INSERT INTO unmatched_frees VALUES (4096, 1, 1, 1, 5, 4, 'free')" '1 *'
 show 'hostile names' "$exited UPDATE functions SET name = char(27) || '[31mred' || char(10) || 'line'" '*held*'
+show 'hostile name of an allocator' "$kept UPDATE processes SET allocator = 'my' || char(27) || '[31malloc' || char(10)" '*kept*'
 # expect stdout
 #|== a leak that goes on
 #|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second.
@@ -82,6 +90,10 @@ show 'hostile names' "$exited UPDATE functions SET name = char(27) || '[31mred' 
 #|   rows: 1
 #|== two call sites that leak together are one
 #|critical: 9.0 MiB in 3,000 blocks from Session::clone (session.c:88), worker (libwork.so), which belong together, were never freed; they came throughout the run, 115 KiB a second.
+#|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
+#|   rows: 1
+#|== four call sites that leak together: one is not named
+#|critical: 8.0 MiB in 4,000 blocks from Session::clone (session.c:88), main (main.c:10), Cache::reserve (cache.c:31) and 1 more call site, which belong together, were never freed; they came throughout the run, 103 KiB a second.
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 1
 #|== blocks of another time are another leak
@@ -146,6 +158,14 @@ show 'hostile names' "$exited UPDATE functions SET name = char(27) || '[31mred' 
 #|warning: At 1m00s jemalloc kept 20.0 MiB of its 21.0 MiB resident although they were free. To give free pages back, call mallctl("arena.4096.purge", NULL, NULL, NULL, 0), which purges all arenas; or set MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:true, or call mallctl("arena.<i>.dirty_decay_ms").
 #|   mtrace-query timeline copy.db --process 1  timeline?process=1
 #|   rows: 1
+#|== free pages of a program that was killed are one finding
+#|warning: At 1m00s glibc kept 20.0 MiB of its 21.0 MiB resident although they were free. To give free pages back, call malloc_trim(0); or limit arenas by M_ARENA_MAX, or lower M_TRIM_THRESHOLD. Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
+#|   mtrace-query fragmentation copy.db --process 1  fragmentation?process=1
+#|   rows: 1
+#|== holes of a program that was killed are one finding, about what pins them
+#|warning: Fragmentation: at the end 19.0 MiB of the heap's 20.0 MiB were free between live blocks. Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
+#|   mtrace-query pinning copy.db --process 1  pinning?alive_at=end&process=1
+#|   rows: 1
 #|== resident for less than a second
 #|   rows: 0
 #|== two samples are enough
@@ -159,8 +179,8 @@ show 'hostile names' "$exited UPDATE functions SET name = char(27) || '[31mred' 
 #|== live blocks are small
 #|   rows: 0
 #|== fragmentation of another allocator, of a program that runs on
-#|warning: Fragmentation: at the end 19.0 MiB of the heap's 20.0 MiB were free between live blocks. To give free pages back, call mallctl("arena.4096.purge", NULL, NULL, NULL, 0), which purges all arenas. Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
-#|   mtrace-query pinning copy.db --process 1  pinning?alive_at=end&process=1
+#|warning: At 1m00s jemalloc kept 20.0 MiB of its 21.0 MiB resident although they were free. To give free pages back, call mallctl("arena.4096.purge", NULL, NULL, NULL, 0), which purges all arenas; or set MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:true, or call mallctl("arena.<i>.dirty_decay_ms"). Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
+#|   mtrace-query fragmentation copy.db --process 1  fragmentation?process=1
 #|   rows: 1
 #|== mappings that grow
 #|warning: At 1m39s 36.0 MiB of 76.0 MiB RSS were mappings that the program made itself, not blocks; they grew throughout.
@@ -206,3 +226,7 @@ show 'hostile names' "$exited UPDATE functions SET name = char(27) || '[31mred' 
 #|info: At the peak, at 1m00s, ?[31mred?line (libwork.so) held <0.1 % of 20.0 MiB in 29 blocks.
 #|   mtrace-query peak copy.db --process 1  peak?process=1
 #|   rows: 2
+#|== hostile name of an allocator
+#|warning: At 1m00s my?[31malloc? kept 20.0 MiB of its 21.0 MiB resident although they were free. To give free pages back, call the purge function of the allocator; or see how its free pages decay.
+#|   mtrace-query timeline copy.db --process 1  timeline?process=1
+#|   rows: 1

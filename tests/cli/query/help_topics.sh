@@ -7,6 +7,7 @@ for words in help -h '-?' 'run.db --help'; do
 done
 cmp <(mtrace-query leaks --help) <(mtrace-query help leaks)
 mtrace-query help leaks
+mtrace-query help diff | sed -n "/^Columns/p"
 mtrace-query help commands | sed -n 1,3p
 mtrace-query help filters | sed -n 4,5p
 mtrace-query help options | sed -n 1,3p
@@ -51,6 +52,7 @@ complain mtrace-query help filtres
 #|Filters: all
 #|Columns: mtrace-query describe leaks
 #|All filters and options: mtrace-query help filters, mtrace-query help options
+#|Columns: change_bytes, change_blocks, before_bytes, after_bytes, function, source, line, module
 #|Start here
 #|  summary         the one screen to look at first (the default)
 #|  leaks           call sites whose blocks were never freed

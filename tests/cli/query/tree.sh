@@ -1,4 +1,7 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
 . "$CASES/../fixture.sh"
+# case tree
 mtrace-query tree run.db
 mtrace-query tree run.db --process 1 --measure leaked --by blocks
 mtrace-query tree run.db --bottom-up --min-share 10%
@@ -64,3 +67,53 @@ mtrace-query tree rows.db --measure allocated --size-min 200
 #|      400 B   6.2 %     `- Session::clone
 #|      400 B   6.2 %        operator new
 #|next: mtrace-query callees rows.db main
+# case refused
+. "$CASES/../lib.sh"
+complain mtrace-query tree run.db --measure live
+complain mtrace-query tree run.db --measure much
+complain mtrace-query tree run.db --by size
+complain mtrace-query tree run.db --min-share 5
+complain mtrace-query leaks run.db --measure peak
+complain mtrace-query leaks run.db --by blocks
+complain mtrace-query leaks run.db --invert
+complain mtrace-query flamegraph run.db --format csv
+complain mtrace-query flamegraph run.db --function-regex nowhere
+# expect stdout
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|status 1, lines on stderr 1
+# expect stderr
+#|mtrace-query: --measure=live needs --at TIME: a time, a percentage of the run, peak or end
+#|Try 'mtrace-query --help'.
+#|mtrace-query: --measure 'much': peak, leaked, allocated, freed, temporary or live is expected
+#|Try 'mtrace-query --help'.
+#|mtrace-query: --by 'size': bytes or blocks is expected
+#|Try 'mtrace-query --help'.
+#|mtrace-query: --min-share '5': a percentage is expected, as 0.5%
+#|Try 'mtrace-query --help'.
+#|mtrace-query: --measure cannot be used with leaks
+#|Try 'mtrace-query --help'.
+#|mtrace-query: --by cannot be used with leaks
+#|Try 'mtrace-query --help'.
+#|mtrace-query: --bottom-up is for tree and flamegraph, not for leaks
+#|Try 'mtrace-query --help'.
+#|mtrace-query: pictures have the format SVG only
+#|Try 'mtrace-query --help'.
+#|mtrace-query: nothing to draw: server (pid 812 and 2 more): live at the peak, 0 B in 0 blocks of 0 stacks; function_regex nowhere
+# case unnamed
+# A run of unnamed frames of one module is one box of a tree; an unnamed frame behind a named one is another.
+sqlite3 run.db "UPDATE backtraces SET last_descendant_id = 13 WHERE backtrace_id IN (10, 11);
+    INSERT INTO backtraces VALUES (12, 11, 13, 11, 3, 6, 'truncated'), (13, 12, 13, 11, 4, 6, 'truncated');
+    UPDATE backtrace_totals SET backtrace_id = 13 WHERE backtrace_id = 11"
+mtrace-query tree run.db --measure allocated --process 1 --min-share 0% --csv --site 6
+# expect stdout
+#|node_id,parent_node_id,depth,bytes,blocks,self_bytes,self_blocks,function,module
+#|0,,0,30,3,0,0,all,
+#|1,0,1,30,3,0,0,?,
+#|2,1,2,30,3,30,3,,/opt/server/lib/libwork.so

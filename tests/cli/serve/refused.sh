@@ -1,5 +1,8 @@
-# Arguments and files that mtrace-serve refuses.
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
 . "$CASES/../lib.sh"
+# case refused
+# Arguments and files that mtrace-serve refuses.
 echo '== absent'
 complain mtrace-serve absent.db
 echo '== no arguments'
@@ -38,3 +41,9 @@ complain mtrace-serve folder
 #|mtrace-serve: 'empty.db' is empty; mtrace-import makes databases
 #|mtrace-serve: 'run.db' is not an mtrace database; mtrace-import makes one
 #|mtrace-serve: no database of mtrace is in the folder 'folder'; mtrace-import makes them
+# case wrong_address
+. "$CASES/../fixture.sh"
+mtrace-serve --listen example.com run.db
+# expect status 2
+# expect stderr
+#|mtrace-serve: 'example.com' is no numeric address; 0.0.0.0 is all of this machine's

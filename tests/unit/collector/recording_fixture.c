@@ -25,6 +25,6 @@ bool recording_fixture_begin(struct log_fixture *log, uint32_t n_segments,
     capture_init(config);
     record_init();
     state_set_tracing(true);
-    state_record(1, true);
+    state_record(true);
     return true;
 }

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/demangle.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static void assert_demangled(char *(*demangle)(const char *), const char *raw, const char *expected)
 {
@@ -21,9 +13,8 @@ static void assert_demangled(char *(*demangle)(const char *), const char *raw, c
     free(name);
 }
 
-static void cxx_and_rust_are_known(void **state)
+TEST(cxx_and_rust_are_known)
 {
-    (void)state;
     assert_demangled(demangle_full, "_Znwm", "operator new(unsigned long)");
     assert_demangled(demangle_full, "_ZNKSt6vectorIiSaIiEE4sizeEv",
                      "std::vector<int, std::allocator<int> >::size() const");
@@ -33,9 +24,8 @@ static void cxx_and_rust_are_known(void **state)
     assert_demangled(demangle_full, "_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar");
 }
 
-static void d_is_known(void **state)
+TEST(d_is_known)
 {
-    (void)state;
     assert_demangled(demangle_full, "_D3app4growFiZPv", "app.grow(int)");
     assert_demangled(demangle_qualified, "_D3app4growFiZPv", "app.grow");
     assert_demangled(demangle_full, "_D3app__T4ListTiZQi3getMxFNaNbNiNfZi",
@@ -51,12 +41,11 @@ static void d_is_known(void **state)
 }
 
 /* A pair of equal types doubles the text, and a pointer to a pointer takes stack. */
-static void a_bomb_of_d_has_no_name(void **state)
+TEST(a_bomb_of_d_has_no_name)
 {
     static char raw[100000] = "_D1a1fFHii";
     size_t used = strlen(raw);
 
-    (void)state;
     for (int i = 0; i < 60; i++)
         used += (size_t)snprintf(raw + used, sizeof(raw) - used, i ? "HQgQi" : "HQeQg");
     (void)snprintf(raw + used, sizeof(raw) - used, "Zv");
@@ -67,9 +56,8 @@ static void a_bomb_of_d_has_no_name(void **state)
     free(demangle_full(raw));
 }
 
-static void what_is_not_mangled_has_no_other_name(void **state)
+TEST(what_is_not_mangled_has_no_other_name)
 {
-    (void)state;
     assert_demangled(demangle_full, "main", "NULL");
     assert_demangled(demangle_full, "", "NULL");
     assert_demangled(demangle_full, "_", "NULL");
@@ -78,9 +66,8 @@ static void what_is_not_mangled_has_no_other_name(void **state)
     assert_demangled(demangle_full, "_ZN", "NULL");
 }
 
-static void qualified_names_have_no_types_around(void **state)
+TEST(qualified_names_have_no_types_around)
 {
-    (void)state;
     assert_demangled(demangle_qualified, "_Z5makerIiESsv", "maker<int>");
     assert_demangled(demangle_qualified, "_Znam", "operator new[]");
     assert_demangled(demangle_qualified, "_ZNSt6vectorIiSaIiEE9push_backERKi",
@@ -88,12 +75,11 @@ static void qualified_names_have_no_types_around(void **state)
 }
 
 /* Each substitution doubles the text: some 100 bytes stand for 2^40 parameters. */
-static void a_bomb_has_no_name(void **state)
+TEST(a_bomb_has_no_name)
 {
     char raw[512] = "_Z1fI1aIi";
     size_t used = strlen(raw);
 
-    (void)state;
     for (int i = 0; i < 40; i++)
         used += (size_t)snprintf(raw + used, sizeof(raw) - used, "S%c_S%c_E1aI", '0' + i % 10,
                                  '0' + i % 10);
@@ -104,17 +90,4 @@ static void a_bomb_has_no_name(void **state)
         used +=
             (size_t)snprintf(raw + used, sizeof(raw) - used, "MS%c_S%c_", '0' + i % 9, '0' + i % 9);
     free(demangle_full(raw));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cxx_and_rust_are_known),
-        cmocka_unit_test(d_is_known),
-        cmocka_unit_test(a_bomb_of_d_has_no_name),
-        cmocka_unit_test(what_is_not_mangled_has_no_other_name),
-        cmocka_unit_test(qualified_names_have_no_types_around),
-        cmocka_unit_test(a_bomb_has_no_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

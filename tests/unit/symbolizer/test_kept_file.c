@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of a file become an ELF file whose other sections have no bytes; a hostile log makes none.
- */
+/* Parts of a file become an ELF file whose other sections have no bytes; a hostile log makes
+ * none. */
 #include "symbolizer/kept_file.h"
+#include "tests/lib/unit.h"
 
 #include <elf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_SECTIONS = 3,
@@ -39,7 +32,7 @@ static Elf64_Shdr section_of(const struct kept_file *file, size_t i)
     return section;
 }
 
-static void test_sections_without_bytes(void **state)
+TEST(test_sections_without_bytes)
 {
     Elf64_Ehdr header = header_of(SECTIONS_AT);
     Elf64_Shdr sections[N_SECTIONS] = {
@@ -47,7 +40,6 @@ static void test_sections_without_bytes(void **state)
         [2] = {.sh_type = SHT_PROGBITS, .sh_offset = sizeof(header), .sh_size = 9}};
     struct kept_file file = {0};
 
-    (void)state;
     assert_true(kept_file_add(&file, 0, &header, sizeof(header)));
     assert_true(kept_file_add(&file, sizeof(header), "strings", 8));
     assert_true(kept_file_add(&file, SECTIONS_AT, sections, sizeof(sections)));
@@ -60,12 +52,11 @@ static void test_sections_without_bytes(void **state)
     kept_file_done(&file);
 }
 
-static void test_no_section_headers(void **state)
+TEST(test_no_section_headers)
 {
     const uint64_t places[] = {SECTIONS_AT, 8, UINT64_MAX};
     Elf64_Ehdr kept;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
         Elf64_Ehdr header = header_of(places[i]);
         struct kept_file file = {0};
@@ -79,12 +70,11 @@ static void test_no_section_headers(void **state)
     }
 }
 
-static void test_too_little(void **state)
+TEST(test_too_little)
 {
     Elf64_Ehdr header = header_of(0);
     struct kept_file file = {0};
 
-    (void)state;
     kept_file_end(&file);
     assert_null(file.bytes);
     assert_true(kept_file_add(&file, 0, &header, sizeof(header) - 1));
@@ -93,15 +83,4 @@ static void test_too_little(void **state)
     assert_true(kept_file_add(&file, 8, &header, sizeof(header)));
     kept_file_end(&file);
     assert_null(file.bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sections_without_bytes),
-        cmocka_unit_test(test_no_section_headers),
-        cmocka_unit_test(test_too_little),
-    };
-
-    return cmocka_run_group_tests_name("kept_file", tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Which answers may be kept. */
 #include "symbolizer/symbolizer.h"
+#include "tests/lib/unit.h"
 
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
 /* clang-format on */
 
 static const struct symbolizer_options no_options;
@@ -27,13 +22,12 @@ static struct symbolizer *open_object(const char *path)
 }
 
 /* A library of the distribution: its symbols are all there is, whoever asks. */
-static void an_object_without_debug_info_has_an_identity(void **state)
+TEST(an_object_without_debug_info_has_an_identity)
 {
     struct symbolizer *symbolizer;
     const char *identity;
     Dl_info found;
 
-    (void)state;
     assert_true(dladdr((void *)(uintptr_t)_cmocka_run_group_tests, &found) != 0);
     symbolizer = open_object(found.dli_fname);
     identity = symbolizer_identity(symbolizer);
@@ -48,21 +42,11 @@ static void an_object_without_debug_info_has_an_identity(void **state)
     symbolizer_close(symbolizer);
 }
 
-static void a_missing_object_has_none(void **state)
+TEST(a_missing_object_has_none)
 {
     struct symbolizer *symbolizer = open_object("/no/such/object");
 
-    (void)state;
     assert_non_null(symbolizer_note(symbolizer));
     assert_null(symbolizer_identity(symbolizer));
     symbolizer_close(symbolizer);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_object_without_debug_info_has_an_identity),
-        cmocka_unit_test(a_missing_object_has_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* First instructions of functions, and what they say of the frame at the call behind them. */
 #include "collector/arch/arch.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     LR = 14,
@@ -45,13 +38,12 @@ static void expect_frame(const struct arch_code_frame *frame, int bytes, uint32_
 }
 
 /* str r4, [sp, #-20]!; strd r5, r6, [sp, #4]; strd r7, lr, [sp, #12]; sub sp, #44 */
-static void registers_stored_one_by_one(void **unused)
+TEST(registers_stored_one_by_one)
 {
     const uint16_t code[] = {0xf84d, 0x4d14, 0xe9cd, 0x5601, 0xe9cd,
                              0x7e03, 0xb08b, NOP,    BL,     BL_END};
     const struct arch_code_frame frame = frame_of(code);
 
-    (void)unused;
     expect_frame(&frame, 20 + 44, 0x40f0);
     assert_int_equal(frame.offset[4], -20);
     assert_int_equal(frame.offset[5], -16);
@@ -60,12 +52,11 @@ static void registers_stored_one_by_one(void **unused)
 
 /* str r4, [sp, #-20]!; strd r7, lr, [sp, #12]; nop; strd r5, r6, [sp, #4]: as a compiler orders
  * them; and without the last */
-static void lr_is_not_stored_last(void **unused)
+TEST(lr_is_not_stored_last)
 {
     const uint16_t code[] = {0xf84d, 0x4d14, 0xe9cd, 0x7e03, NOP, 0xe9cd, 0x5601, NOP, BL, BL_END};
     const struct arch_code_frame frame = frame_of(code);
 
-    (void)unused;
     expect_frame(&frame, 20, 0x40f0);
     assert_int_equal(frame.offset[5], -16);
     frame_of_bytes((const uint16_t[]){0xf84d, 0x4d14, 0xe9cd, 0x7e03, BL, BL_END}, 12,
@@ -73,58 +64,53 @@ static void lr_is_not_stored_last(void **unused)
 }
 
 /* strd r4, lr, [sp, #-8]! */
-static void a_pair_is_pushed(void **unused)
+TEST(a_pair_is_pushed)
 {
     const uint16_t code[] = {0xe96d, 0x4e02, BL, BL_END};
     const struct arch_code_frame frame = frame_of(code);
 
-    (void)unused;
     expect_frame(&frame, 8, 0x4010);
 }
 
 /* strd r4, r5, [sp, #-20]!; strd r6, r7, [sp, #8]; pld [r0]; str lr, [sp, #16]; sub sp, sp, #44 */
-static void arm_code_stores_one_by_one(void **unused)
+TEST(arm_code_stores_one_by_one)
 {
     const uint32_t code[] = {0xe16d41f4, 0xe1cd60f8, 0xf5d0f000, 0xe58de010, 0xe24dd02c, arm_bl};
     const struct arch_code_frame frame = frame_of(code);
 
-    (void)unused;
     expect_frame(&frame, 20 + 44, 0x40f0);
     assert_int_equal(frame.offset[4], -20);
     assert_int_equal(frame.offset[7], -8);
 }
 
 /* push {r4, lr}; str lr, [sp, #8]; sub sp, #8: lr is stored again, where it is not saved */
-static void a_store_is_not_always_a_save(void **unused)
+TEST(a_store_is_not_always_a_save)
 {
     const uint16_t code[] = {PUSH_R4_LR, 0xb082, 0xf8cd, 0xe008, BL, BL_END};
     const struct arch_code_frame frame = frame_of(code);
 
-    (void)unused;
     expect_frame(&frame, 16, 0x4010);
 }
 
 /* push {r4, r5, r6, lr}; ldr r3, [pc, #4]; b; a constant that looks like push {r2-r7, lr}; what was
  * jumped to */
-static void a_constant_is_no_push(void **unused)
+TEST(a_constant_is_no_push)
 {
     const uint16_t code[] = {0xb570, NOP, 0x4b01, 0xe003, NOP, NOP,
                              0xb5fc, 5,   NOP,    NOP,    BL,  BL_END};
     const struct arch_code_frame frame = frame_of(code);
 
-    (void)unused;
     expect_frame(&frame, 16, 0x4070);
 }
 
-/* A constant of the function before looks like what a variadic function begins with: sub sp, #16.
- */
-static void a_constant_makes_no_room(void **unused)
+/* A constant of the function before looks like what a variadic function begins with: sub sp,
+ * #16. */
+TEST(a_constant_makes_no_room)
 {
     const uint16_t code[] = {0x4b01, 0x4770, NOP, NOP, 0xb084, 2, PUSH_R4_LR, NOP, BL, BL_END};
     const uint16_t variadic[] = {0xb40f, PUSH_R4_LR, BL, BL_END};
     struct arch_code_frame frame = frame_of(code);
 
-    (void)unused;
     expect_frame(&frame, 8, 0x4010);
     frame = frame_of(variadic);
     assert_int_equal(frame.cfa_offset, 24);
@@ -132,12 +118,11 @@ static void a_constant_makes_no_room(void **unused)
 }
 
 /* Much ARM code, as a table of what is linked, before a function of Thumb. */
-static void other_code_may_be_before(void **unused)
+TEST(other_code_may_be_before)
 {
     uint32_t code[16];
     struct arch_code_frame frame;
 
-    (void)unused;
     for (size_t i = 0; i < 14; i++)
         code[i] = i % 3 == 0 ? 0xe52de004 : 0xe28fc603; /* str lr, [sp, #-4]!; add ip, pc, #... */
     code[14] = 0xbf00b570;                              /* push {r4-r6, lr}; nop */
@@ -147,28 +132,12 @@ static void other_code_may_be_before(void **unused)
 }
 
 /* push {r4, lr}; it ne; cmpne r0, #0; sub sp, #8; and it ne; subne sp, #8 */
-static void what_is_done_perhaps(void **unused)
+TEST(what_is_done_perhaps)
 {
     const uint16_t compared[] = {PUSH_R4_LR, 0xbf18, 0x2800, 0xb082, BL, BL_END};
     const uint16_t lowered[] = {PUSH_R4_LR, 0xbf18, 0xb082, NOP, BL, BL_END};
     const struct arch_code_frame frame = frame_of(compared);
 
-    (void)unused;
     expect_frame(&frame, 16, 0x4010);
     frame_of_bytes(lowered, sizeof(lowered), ARCH_CODE_NONE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(registers_stored_one_by_one),
-                                       cmocka_unit_test(lr_is_not_stored_last),
-                                       cmocka_unit_test(a_pair_is_pushed),
-                                       cmocka_unit_test(arm_code_stores_one_by_one),
-                                       cmocka_unit_test(a_store_is_not_always_a_save),
-                                       cmocka_unit_test(a_constant_is_no_push),
-                                       cmocka_unit_test(a_constant_makes_no_room),
-                                       cmocka_unit_test(other_code_may_be_before),
-                                       cmocka_unit_test(what_is_done_perhaps)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Instructions as binutils' assembler writes them. */
 #include "collector/arch/arm_instructions.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
+#include "tests/lib/unit.h"
 
 static struct arm_instruction arm(uint32_t word)
 {
@@ -35,9 +27,8 @@ static void expect_store(struct arm_instruction instruction, enum arm_kind kind,
 }
 
 /* pld [pc, #8]; pld [r0]; pldw [r1]; ldr pc, [pc, #8] */
-static void what_is_fetched_ahead_is_no_jump(void **unused)
+TEST(what_is_fetched_ahead_is_no_jump)
 {
-    (void)unused;
     assert_int_equal(arm(0xf5dff008).kind, ARM_OTHER);
     assert_int_equal(arm(0xf5d0f000).kind, ARM_OTHER);
     assert_int_equal(arm(0xf591f000).kind, ARM_OTHER);
@@ -50,9 +41,8 @@ static void what_is_fetched_ahead_is_no_jump(void **unused)
 
 /* Of Thumb: push {r4, lr}; strd r4, lr, [sp, #-8]!; str r4, [sp, #-36]!; strd r5, r6, [sp, #4]; str
  * lr, [sp, #32] */
-static void registers_are_stored_one_by_one(void **unused)
+TEST(registers_are_stored_one_by_one)
 {
-    (void)unused;
     expect_store(thumb(0xb510, 0), ARM_PUSH, 0x4010, 0);
     expect_store(thumb(0xe96d, 0x4e02), ARM_PUSH, 0x4010, 0);
     expect_store(thumb(0xf84d, 0x4d24), ARM_PUSH, 0x10, 32);
@@ -69,12 +59,11 @@ static void registers_are_stored_one_by_one(void **unused)
 }
 
 /* subw sp, sp, #1148; add r7, sp, #8; sub sp, fp, #12 of ARM */
-static void sums_with_the_stack_pointer(void **unused)
+TEST(sums_with_the_stack_pointer)
 {
     const struct arm_instruction made = thumb(0xf10d, 0x0708);
     const struct arm_instruction taken = arm(0xe24bd00c);
 
-    (void)unused;
     expect_store(thumb(0xf2ad, 0x4d7c), ARM_LOWER, 0, 1148);
     assert_int_equal(made.kind, ARM_MAKE_FP);
     assert_int_equal(made.number, ARM_THUMB_FP);
@@ -93,9 +82,8 @@ static bool is_loaded(uint32_t first, uint32_t second, size_t word)
 }
 
 /* ldr r3, [pc, #4]; ldr r9, [pc, #8]; vldr d8, s16 and ldrd r2, r3, [pc, #8] */
-static void a_word_that_is_loaded_is_a_constant(void **unused)
+TEST(a_word_that_is_loaded_is_a_constant)
 {
-    (void)unused;
     assert_true(is_loaded(0x4b01, 0, 2));
     assert_false(is_loaded(0x4b01, 0, 1));
     assert_false(is_loaded(0x4b01, 0, 3));
@@ -110,26 +98,14 @@ static void a_word_that_is_loaded_is_a_constant(void **unused)
 }
 
 /* Two words, the one of which is loaded and looks like what loads the other. */
-static void a_constant_loads_nothing(void **unused)
+TEST(a_constant_loads_nothing)
 {
     const uint32_t code[8] = {0x4b00, 0x4b01, 0, 0, 0, 0, 0, 0};
     const uint32_t unloaded[8] = {0, 0x4b01, 0, 0, 0, 0, 0, 0};
     const struct arm_code part = {.code = code, .n = 16};
     const struct arm_code other = {.code = unloaded, .n = 16};
 
-    (void)unused;
     assert_true(arm_is_constant(&part, 2));
     assert_false(arm_is_constant(&part, 6));
     assert_true(arm_is_constant(&other, 6));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_fetched_ahead_is_no_jump),
-                                       cmocka_unit_test(registers_are_stored_one_by_one),
-                                       cmocka_unit_test(sums_with_the_stack_pointer),
-                                       cmocka_unit_test(a_word_that_is_loaded_is_a_constant),
-                                       cmocka_unit_test(a_constant_loads_nothing)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

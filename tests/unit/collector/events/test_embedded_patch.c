@@ -2,19 +2,11 @@
 /* A plan is numbers that are compared and copied: each where it belongs, or none of them. */
 #include "collector/events/embedded_patch.h"
 #include "lib/abi/log_format.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     MOST = 4
@@ -38,9 +30,8 @@ static size_t read_plan(const char *text)
     return n;
 }
 
-static void each_number_is_where_it_belongs(void **state)
+TEST(each_number_is_where_it_belongs)
 {
-    (void)state;
     assert_int_equal(read_plan(";u,0,500;u,0,600;+nsa,5,100,4155415641,4155415641e900000000,6.a.105"
                                ";u,0,0;=-psf,a,200,aabbccddee,11,0.0.0"),
                      0); /* a fix of less than 4 bytes */
@@ -69,7 +60,7 @@ static void each_number_is_where_it_belongs(void **state)
     assert_int_equal(entries[1].flags, 3);
 }
 
-static void what_makes_no_sense_is_no_plan(void **state)
+TEST(what_makes_no_sense_is_no_plan)
 {
     static const char *const texts[] = {
         "",
@@ -89,17 +80,15 @@ static void what_makes_no_sense_is_no_plan(void **state)
         ";+s,0,100,000000000000000000000000000000000000000000,aa", /* more than fits */
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         assert_int_equal(read_plan(texts[i]), 0);
 }
 
-static void only_the_file_that_was_looked_at_is_meant(void **state)
+TEST(only_the_file_that_was_looked_at_is_meant)
 {
     struct stat own;
     char text[128];
 
-    (void)state;
     assert_int_equal(stat("/proc/self/exe", &own), 0);
     for (int wrong = 0; wrong < 4; wrong++) {
         struct embedded_patch plan = {text, text, false};
@@ -111,15 +100,4 @@ static void only_the_file_that_was_looked_at_is_meant(void **state)
         assert_int_equal(embedded_patch_is_about_us(&plan), wrong == 0);
         assert_true(embedded_patch_is_partial(&plan));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_number_is_where_it_belongs),
-        cmocka_unit_test(what_makes_no_sense_is_no_plan),
-        cmocka_unit_test(only_the_file_that_was_looked_at_is_meant),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,21 +9,13 @@
 #include "collector/os/sys.h"
 #include "collector/thread/state.h"
 #include "collector/thread/thread.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/collector/kernel.h"
 #include "tests/unit/collector/log_fixture.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     HELD_NS = 30000000, /* for as long as whoever does not wait needs to go on, and more */
@@ -83,7 +75,7 @@ static int begin_recording(void **state)
         || !state_start(STATE_UNSTARTED))
         return 1;
     clock_init(true);
-    state_record(1, true);
+    state_record(true);
     return 0;
 }
 
@@ -141,12 +133,11 @@ static void resize(void)
     record_realloc((void *)0x2000, 50, LOG_CALL_REALLOC, &resize, &origin);
 }
 
-static void a_stamped_event_is_waited_for(void **state)
+TEST_WITH(a_stamped_event_is_waited_for, begin, NULL)
 {
     struct worker worker;
     uint32_t committed;
 
-    (void)state;
     KERNEL_NEEDS(copies_own);
     g_real.malloc_usable_size = hold_usable_size;
     start_held(&worker, resize);
@@ -168,11 +159,10 @@ static void write_fallback_slowly(void)
     reservation_fallback_write(&g_place, words, 2, clock_ticks_after(), 0, LOG_GROUP_ROOT);
 }
 
-static void a_record_fallback_is_waited_for(void **state)
+TEST_WITH(a_record_fallback_is_waited_for, begin, NULL)
 {
     struct worker worker;
 
-    (void)state;
     start_held(&worker, write_fallback_slowly);
     atomic_store(&g_is_awaited, true);
     assert_true(in_flight_wait(nap, NULL));
@@ -189,13 +179,12 @@ static void free_one(void)
 
 /* Nobody knows yet whose the segment is; so its first event comes later, though it was stamped
  * before. */
-static void who_takes_a_segment_is_stamped_behind_that(void **state)
+TEST_WITH(who_takes_a_segment_is_stamped_behind_that, begin, NULL)
 {
     struct worker worker;
     const uint64_t *words;
     uint64_t asked;
 
-    (void)state;
     start_held(&worker, free_one);
     asked = clock_ticks_after();
     assert_true(in_flight_wait(nap, NULL));
@@ -210,13 +199,12 @@ static void who_takes_a_segment_is_stamped_behind_that(void **state)
 }
 
 /* UE-2 */
-static void who_never_ends_is_given_up(void **state)
+TEST_WITH(who_never_ends_is_given_up, begin, NULL)
 {
     struct log_segment *segment = segment_take_events(SEGMENT_FROM_NOW);
     struct thread *stuck =
         mmap(NULL, sizeof(*stuck), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    (void)state;
     KERNEL_NEEDS(copies_own);
     assert_ptr_not_equal(stuck, MAP_FAILED);
     stuck->segment = segment;
@@ -231,13 +219,4 @@ static void who_never_ends_is_given_up(void **state)
     segment_seal(segment);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_stamped_event_is_waited_for, begin),
-        cmocka_unit_test_setup(a_record_fallback_is_waited_for, begin),
-        cmocka_unit_test_setup(who_takes_a_segment_is_stamped_behind_that, begin),
-        cmocka_unit_test_setup(who_never_ends_is_given_up, begin),
-    };
-    return cmocka_run_group_tests(tests, begin_recording, NULL);
-}
+TESTS_WITH(begin_recording, NULL);

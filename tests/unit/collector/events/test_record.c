@@ -13,21 +13,13 @@
 #include "collector/sampling/sampler.h"
 #include "collector/thread/state.h"
 #include "collector/thread/thread.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/collector/recording_fixture.h"
 
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_SEGMENTS = 48, /* few enough that they come round again */
@@ -63,8 +55,7 @@ static int begin_recording(void **state)
     return recording_fixture_begin(&g_log, N_SEGMENTS, &config) ? 0 : 1;
 }
 
-/* ---- the program -------------------------------------------------------------------------------
- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static __attribute__((noinline)) void *take(size_t size)
 {
@@ -121,8 +112,7 @@ static void *run_worker(void *argument)
     return NULL;
 }
 
-/* ---- the reader --------------------------------------------------------------------------------
- */
+/* ---- the reader ------------------------------------------------------------------------------ */
 
 static struct log_segment *segment_number(uint32_t index)
 {
@@ -196,8 +186,7 @@ static void read_rest(struct pair_totals *tally)
             read_segment(segment_number(i), tally);
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static uint64_t n_dropped(void)
 {
@@ -208,14 +197,13 @@ static uint64_t n_dropped(void)
     return n;
 }
 
-static void each_event_is_there_once(void **state)
+TEST(each_event_is_there_once)
 {
     pthread_t workers[WORKERS];
     pthread_t reader;
     struct pair_totals tally = {0};
     uint64_t n_frees;
 
-    (void)state;
     assert_int_equal(pthread_create(&reader, NULL, run_reader, &tally), 0);
     for (uintptr_t i = 0; i < WORKERS; i++)
         assert_int_equal(pthread_create(&workers[i], NULL, run_worker, (void *)i), 0);
@@ -237,8 +225,7 @@ static void each_event_is_there_once(void **state)
     }
 }
 
-/* ---- realloc -----------------------------------------------------------------------------------
- */
+/* ---- realloc --------------------------------------------------------------------------------- */
 
 /* Of blocks that nobody looks into. */
 static void *const g_old = (void *)0x10000;
@@ -268,13 +255,12 @@ static void resized(const struct record_resize *resize)
 }
 
 /* While the call goes on the old address is another's already: its end comes before. */
-static void a_realloc_ends_the_old_block_when_it_begins(void **state)
+TEST(a_realloc_ends_the_old_block_when_it_begins)
 {
     struct record_resize resize;
     struct call call;
     uint64_t within;
 
-    (void)state;
     record_resize_begins(&resize, g_old);
     within = clock_ticks_after();
     resized(&resize);
@@ -294,14 +280,13 @@ static void a_realloc_ends_the_old_block_when_it_begins(void **state)
     assert_int_equal(call.began, call.ended);
 }
 
-/* LF-8: where it is the first event of a segment, readers know when it began before they read it.
- */
-static void a_long_realloc_is_not_before_its_segment(void **state)
+/* LF-8: where it is the first event of a segment, readers know when it began before they read
+ * it. */
+TEST(a_long_realloc_is_not_before_its_segment)
 {
     struct record_resize resize;
     const struct log_segment *before = g_thread.segment;
 
-    (void)state;
     record_resize_begins(&resize, g_old);
     while (clock_ticks_after() - resize.began_ticks <= 2 * LOG_EARLY_TICKS)
         continue;
@@ -320,11 +305,10 @@ static void made(void)
 }
 
 /* SB-1: of a muted thread nothing is recorded, and so no end either. */
-static void what_is_not_recorded_is_no_sample(void **state)
+TEST(what_is_not_recorded_is_no_sample)
 {
     bool has_entered;
 
-    (void)state;
     sampler_begin(1, 3); /* 100 bytes are drawn, but for one time in 10^43 */
     state_set_sampled();
     made();
@@ -336,13 +320,25 @@ static void what_is_not_recorded_is_no_sample(void **state)
     assert_false(sampled_blocks_has(g_new));
 }
 
+/* The last one but for that: afterwards the log is full. */
+TEST(a_note_says_whether_it_is_in_the_log)
+{
+    const uint64_t n_most = (uint64_t)N_SEGMENTS * LOG_SEGMENT_BYTES / sizeof(uint64_t);
+    const uint64_t before = n_dropped();
+    uint64_t n_refused = 0;
+
+    for (uint64_t i = 0; i < n_most; i++)
+        n_refused += !record_note(LOG_MOVE, 2, (uintptr_t)g_old);
+    assert_true(n_refused > 0 && n_refused < n_most);
+    assert_int_equal(n_dropped(), before + n_refused);
+}
+
 /* SB-1; behind the one that fills the log. */
-static void what_has_no_room_is_no_sample(void **state)
+TEST(what_has_no_room_is_no_sample)
 {
     struct record_resize resize;
     const uint64_t before = n_dropped();
 
-    (void)state;
     made();
     assert_false(sampled_blocks_has(g_new));
     assert_true(sampled_blocks_add(g_old));
@@ -351,20 +347,6 @@ static void what_has_no_room_is_no_sample(void **state)
     assert_false(sampled_blocks_has(g_new));
     assert_false(sampled_blocks_has(g_old));
     assert_int_equal(n_dropped(), before + 2);
-}
-
-/* The last one but for that: afterwards the log is full. */
-static void a_note_says_whether_it_is_in_the_log(void **state)
-{
-    const uint64_t n_most = (uint64_t)N_SEGMENTS * LOG_SEGMENT_BYTES / sizeof(uint64_t);
-    const uint64_t before = n_dropped();
-    uint64_t n_refused = 0;
-
-    (void)state;
-    for (uint64_t i = 0; i < n_most; i++)
-        n_refused += !record_note(LOG_MOVE, 2, (uintptr_t)g_old);
-    assert_true(n_refused > 0 && n_refused < n_most);
-    assert_int_equal(n_dropped(), before + n_refused);
 }
 
 static int end_recording(void **state)
@@ -376,16 +358,4 @@ static int end_recording(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_event_is_there_once),
-        cmocka_unit_test(a_realloc_ends_the_old_block_when_it_begins),
-        cmocka_unit_test(a_long_realloc_is_not_before_its_segment),
-        cmocka_unit_test(what_is_not_recorded_is_no_sample),
-        cmocka_unit_test(a_note_says_whether_it_is_in_the_log),
-        cmocka_unit_test(what_has_no_room_is_no_sample),
-    };
-
-    return cmocka_run_group_tests(tests, begin_recording, end_recording);
-}
+TESTS_WITH(begin_recording, end_recording);

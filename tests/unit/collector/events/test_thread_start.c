@@ -2,21 +2,13 @@
 /* Threads that have not begun yet: any number of them, each with a place of its own, in fork
  * children, too. */
 #include "collector/events/thread_start.h"
+#include "tests/lib/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     MANY = 5 * THREAD_START_IN_CHUNK,
@@ -52,11 +44,10 @@ static bool take_many(void)
     return true;
 }
 
-static void any_number_may_wait(void **state)
+TEST(any_number_may_wait)
 {
     int n_maps;
 
-    (void)state;
     assert_true(take_many());
     for (uint32_t i = 0; i < MANY; i++)
         thread_start_give_back(g_taken[i]);
@@ -85,12 +76,11 @@ static int generation(unsigned n_more)
 }
 
 /* Whoever waited in the parent never begins here. */
-static void children_have_as_many(void **state)
+TEST(children_have_as_many)
 {
     pid_t child = fork();
     int status = 0;
 
-    (void)state;
     assert_true(child >= 0);
     if (child == 0)
         _exit(generation(4));
@@ -118,27 +108,15 @@ static void *take_and_give_back(void *argument)
     return (void *)n_strange;
 }
 
-static void a_place_has_one_owner(void **state)
+TEST(a_place_has_one_owner)
 {
     pthread_t workers[WORKERS];
     void *n_strange;
 
-    (void)state;
     for (uintptr_t i = 0; i < WORKERS; i++)
         assert_int_equal(pthread_create(&workers[i], NULL, take_and_give_back, (void *)i), 0);
     for (size_t i = 0; i < WORKERS; i++) {
         assert_int_equal(pthread_join(workers[i], &n_strange), 0);
         assert_null(n_strange);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_number_may_wait),
-        cmocka_unit_test(children_have_as_many),
-        cmocka_unit_test(a_place_has_one_owner),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,12 @@
 /* Who is inside of what: any number of threads at once, dead ones, jumps, forks. */
 #include "collector/groups/active_callbacks.h"
 #include "collector/os/sys.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/collector/kernel.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     MANY = 10000,
@@ -24,11 +17,10 @@ enum {
 
 static struct callback *g_places[MANY];
 
-static void any_number_of_threads_are_inside(void **state)
+TEST(any_number_of_threads_are_inside)
 {
     const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 
-    (void)state;
     for (uint32_t i = 0; i < MANY; i++) {
         g_places[i] = active_callbacks_take();
         assert_non_null(g_places[i]);
@@ -59,11 +51,10 @@ __attribute__((noinline)) static void overwrite_stack(void)
 }
 
 /* As by longjmp: the frame is gone, and nothing else was said. */
-static void who_left_by_a_jump_is_not_inside(void **state)
+TEST(who_left_by_a_jump_is_not_inside)
 {
     struct callback *callback = active_callbacks_take();
 
-    (void)state;
     KERNEL_NEEDS(copies_own);
     show_and_return(callback);
     overwrite_stack();
@@ -78,11 +69,10 @@ static void *end_inside(void *argument)
     return NULL;
 }
 
-static void who_ended_is_not_inside_and_leaves_its_place(void **state)
+TEST(who_ended_is_not_inside_and_leaves_its_place)
 {
     pthread_t thread;
 
-    (void)state;
     assert_int_equal(pthread_create(&thread, NULL, end_inside, NULL), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     for (unsigned i = 0; i < 1000 && active_callbacks_anyone_in(WHAT, NULL); i++)
@@ -90,7 +80,7 @@ static void who_ended_is_not_inside_and_leaves_its_place(void **state)
     assert_false(active_callbacks_anyone_in(WHAT, NULL));
 }
 
-static void a_child_knows_only_itself(void **state)
+TEST(a_child_knows_only_itself)
 {
     struct callback *own = active_callbacks_take();
     struct callback *other = active_callbacks_take();
@@ -98,7 +88,6 @@ static void a_child_knows_only_itself(void **state)
     int status = -1;
     pid_t child;
 
-    (void)state;
     active_callbacks_show(own, WHAT, frame, 0);
     active_callbacks_show(other, WHAT + 1, frame, 0);
     child = fork();
@@ -112,16 +101,4 @@ static void a_child_knows_only_itself(void **state)
     assert_int_equal(status, 0);
     active_callbacks_leave(own);
     active_callbacks_leave(other);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_number_of_threads_are_inside),
-        cmocka_unit_test(who_left_by_a_jump_is_not_inside),
-        cmocka_unit_test(who_ended_is_not_inside_and_leaves_its_place),
-        cmocka_unit_test(a_child_knows_only_itself),
-    };
-
-    return cmocka_run_group_tests_name("tellers", tests, NULL, NULL);
 }

@@ -5,26 +5,18 @@
 #include "collector/sampling/live_block_index.h"
 #include "collector/thread/state.h"
 #include "collector/thread/thread.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/collector/jumps.h"
 #include "tests/unit/collector/kernel.h"
 #include "tests/unit/collector/log_fixture.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     MOST_TRACKERS = 16,
@@ -69,8 +61,7 @@ static bool remove_outside(int handle)
     return event_callbacks_remove(handle, true, &origin) == 0;
 }
 
-/* ---- jumps -------------------------------------------------------------------------------------
- */
+/* ---- jumps ----------------------------------------------------------------------------------- */
 
 static _Atomic bool g_has_ended;
 
@@ -103,13 +94,12 @@ static void *emit_until_over(void *unused)
 
 /* Wherever a handler leaves by siglongjmp, nobody waits for who has left; and the thread goes on
  * telling. */
-static void a_jump_leaves_nothing_to_wait_for(void **state)
+TEST(a_jump_leaves_nothing_to_wait_for)
 {
     struct known_block known;
     pthread_t thread;
     int handle;
 
-    (void)state;
 #ifdef __SANITIZE_THREAD__
     skip(); /* it runs handlers later than they come, where none can jump out of this */
 #endif
@@ -185,11 +175,10 @@ static void *leave_once(void *unused)
     return NULL;
 }
 
-static void a_jump_on_another_stack_is_seen_by_what_is_overwritten(void **state)
+TEST(a_jump_on_another_stack_is_seen_by_what_is_overwritten)
 {
     pthread_t thread;
 
-    (void)state;
     KERNEL_NEEDS(copies_own);
     assert_int_equal(pthread_create(&thread, NULL, leave_once, NULL), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
@@ -213,14 +202,13 @@ static void *leave_and_wait(void *fd)
     return n == 1 ? NULL : fd;
 }
 
-static void who_jumped_out_and_waits_is_not_waited_for(void **state)
+TEST(who_jumped_out_and_waits_is_not_waited_for)
 {
     pthread_t thread;
     void *result;
     int ends[2];
     int handle;
 
-    (void)state;
     KERNEL_NEEDS(shows_stacks);
     assert_int_equal(pipe(ends), 0);
     handle = event_callbacks_add(leave_from_there, NULL, MTRACE_EVENT_ALLOC);
@@ -257,14 +245,13 @@ static void *emit_on_own_stack(void *unused)
 }
 
 /* A callback that waits in the kernel is still there; others find it so, and wait. */
-static void who_waits_inside_is_waited_for(void **state)
+TEST(who_waits_inside_is_waited_for)
 {
     const struct unwind_origin origin = {.cfa = (uintptr_t)__builtin_frame_address(0)};
     _Atomic bool has_returned = false;
     pthread_t thread;
     int handle;
 
-    (void)state;
     assert_int_equal(pipe(g_ends), 0);
     pthread_barrier_init(&g_is_waiting, NULL, 2);
     handle = event_callbacks_add(wait_inside, &has_returned, MTRACE_EVENT_ALLOC);
@@ -280,8 +267,7 @@ static void who_waits_inside_is_waited_for(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/* ---- removal in a callback ---------------------------------------------------------------------
- */
+/* ---- removal in a callback ------------------------------------------------------------------- */
 
 static pthread_barrier_t g_both_inside;
 static int g_handles[2];
@@ -305,11 +291,10 @@ static void *emit_one(void *kind)
     return NULL;
 }
 
-static void two_callbacks_remove_each_other(void **state)
+TEST(two_callbacks_remove_each_other)
 {
     pthread_t threads[2];
 
-    (void)state;
     pthread_barrier_init(&g_both_inside, NULL, 2);
     emit(MTRACE_EVENT_ALLOC, 8192);
     g_handles[0] = event_callbacks_add(remove_other, (void *)1, MTRACE_EVENT_FREE);
@@ -341,12 +326,11 @@ static void remove_itself_and_fill(const struct mtrace_event *event, void *user)
 }
 
 /* Its place is nobody else's as long as it runs; and then it is. */
-static void a_callback_keeps_its_place_until_it_returns(void **state)
+TEST(a_callback_keeps_its_place_until_it_returns)
 {
     int handle = 0;
     int last;
 
-    (void)state;
     handle = event_callbacks_add(remove_itself_and_fill, &handle, MTRACE_EVENT_FREE);
     emit(MTRACE_EVENT_ALLOC, 12288);
     emit(MTRACE_EVENT_FREE, 12288);
@@ -359,8 +343,7 @@ static void a_callback_keeps_its_place_until_it_returns(void **state)
         (void)remove_outside(i);
 }
 
-/* ---- forks and crowds --------------------------------------------------------------------------
- */
+/* ---- forks and crowds ------------------------------------------------------------------------ */
 
 static pthread_barrier_t g_inside;
 static _Atomic bool g_may_return;
@@ -374,14 +357,13 @@ static void stay(const struct mtrace_event *event, void *user)
         sys_nap(100000);
 }
 
-static void a_child_does_not_wait_for_threads_of_its_parent(void **state)
+TEST(a_child_does_not_wait_for_threads_of_its_parent)
 {
     pthread_t thread;
     int status = -1;
     int handle;
     pid_t child;
 
-    (void)state;
     pthread_barrier_init(&g_inside, NULL, 2);
     handle = event_callbacks_add(stay, NULL, MTRACE_EVENT_ALLOC);
     assert_int_equal(pthread_create(&thread, NULL, emit_one, (void *)MTRACE_EVENT_ALLOC), 0);
@@ -418,12 +400,11 @@ static void *emit_for_long(void *number)
     return NULL;
 }
 
-static void none_is_called_after_its_removal(void **state)
+TEST(none_is_called_after_its_removal)
 {
     pthread_t threads[N_CROWD];
     int user = 0;
 
-    (void)state;
     for (uintptr_t i = 0; i < N_CROWD; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, emit_for_long, (void *)(i + 1)), 0);
     for (unsigned i = 0; i < 200; i++) {
@@ -438,8 +419,7 @@ static void none_is_called_after_its_removal(void **state)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
-/* ---- moves -------------------------------------------------------------------------------------
- */
+/* ---- moves ----------------------------------------------------------------------------------- */
 
 enum {
     N_GROUPS = 8,
@@ -482,14 +462,13 @@ static void *move_about(void *number)
 }
 
 /* Each takes it from whom it was given last, so that books by group come out even. */
-static void whoever_moves_a_block_it_is_in_one_group(void **state)
+TEST(whoever_moves_a_block_it_is_in_one_group)
 {
     const uint64_t n_unreported = event_callbacks_count_unreported();
     struct known_block known;
     pthread_t threads[N_CROWD];
     int handle;
 
-    (void)state;
     emit(MTRACE_EVENT_ALLOC, MOVED_ADDRESS);
     g_books.blocks[MTRACE_GROUP_ROOT] = g_books.bytes[MTRACE_GROUP_ROOT] = 1;
     handle = event_callbacks_add(keep_books, &g_books, MTRACE_EVENT_MOVE | MTRACE_EVENT_FREE);
@@ -515,13 +494,12 @@ static void whoever_moves_a_block_it_is_in_one_group(void **state)
 }
 
 /* Of a move inside of a callback. */
-static void what_is_not_reported_is_counted_where_somebody_asks(void **state)
+TEST(what_is_not_reported_is_counted_where_somebody_asks)
 {
     const uint64_t n_unreported = event_callbacks_count_unreported();
     struct known_block known;
     int handle;
 
-    (void)state;
     emit(MTRACE_EVENT_ALLOC, MOVED_ADDRESS);
     event_callbacks_pass_move((const void *)MOVED_ADDRESS, 2);
     assert_int_equal(event_callbacks_count_unreported(), n_unreported);
@@ -536,20 +514,4 @@ static void what_is_not_reported_is_counted_where_somebody_asks(void **state)
     assert_int_equal(known.group, 3);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_jump_leaves_nothing_to_wait_for),
-        cmocka_unit_test(a_jump_on_another_stack_is_seen_by_what_is_overwritten),
-        cmocka_unit_test(who_jumped_out_and_waits_is_not_waited_for),
-        cmocka_unit_test(who_waits_inside_is_waited_for),
-        cmocka_unit_test(two_callbacks_remove_each_other),
-        cmocka_unit_test(a_callback_keeps_its_place_until_it_returns),
-        cmocka_unit_test(a_child_does_not_wait_for_threads_of_its_parent),
-        cmocka_unit_test(none_is_called_after_its_removal),
-        cmocka_unit_test(whoever_moves_a_block_it_is_in_one_group),
-        cmocka_unit_test(what_is_not_reported_is_counted_where_somebody_asks),
-    };
-
-    return cmocka_run_group_tests_name("trackers", tests, begin, finish);
-}
+TESTS_WITH(begin, finish);

@@ -4,17 +4,10 @@
 #include "collector/groups/groups.h"
 #include "collector/log/name_table.h"
 #include "collector/os/memory.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     LAST_GROUP = NAME_TABLE_CHUNK * NAME_TABLE_CHUNKS - 1,
@@ -54,13 +47,12 @@ static void leave(int signal)
     siglongjmp(g_outside, 1);
 }
 
-static void what_was_borrowed_is_punched_hole(void **state)
+TEST(what_was_borrowed_is_punched_hole)
 {
     struct sigaction action = {.sa_handler = leave};
     char *before = memory_borrow();
     char *after;
 
-    (void)state;
     memory_return(before);
     assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
     if (sigsetjmp(g_outside, 1) == 0)
@@ -72,13 +64,12 @@ static void what_was_borrowed_is_punched_hole(void **state)
 }
 
 /* It is the root's, as if nobody had asked, and counted. */
-static void without_an_id_it_is_the_root(void **state)
+TEST(without_an_id_it_is_the_root)
 {
     const struct mtrace_counts before = groups_counters();
     struct mtrace_counts after;
     uint32_t id;
 
-    (void)state;
     g_is_exhausted = true;
     id = groups_add("one too many", NULL, 0, true);
     g_is_exhausted = false;
@@ -92,14 +83,13 @@ static void without_an_id_it_is_the_root(void **state)
 
 /* The last one is a group as any other, and those before it are found again; beyond there is the
  * root. Comes last. */
-static void after_the_last_group_comes_the_root(void **state)
+TEST(after_the_last_group_comes_the_root)
 {
     struct mtrace_tag tag = {"tenant", "acme"};
     const struct mtrace_counts before = groups_counters();
     const uint32_t known = groups_add("known", &tag, 1, false);
     uint32_t last;
 
-    (void)state;
     g_jumps = true;
     last = groups_add("last", &tag, 1, false);
     assert_int_equal(last, LAST_GROUP);
@@ -111,15 +101,4 @@ static void after_the_last_group_comes_the_root(void **state)
     assert_int_equal(groups_counters().bad_handles, before.bad_handles);
     assert_int_equal(groups_check(last + 1), MTRACE_GROUP_ROOT);
     assert_int_equal(groups_counters().bad_handles, before.bad_handles + 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_borrowed_is_punched_hole),
-        cmocka_unit_test(without_an_id_it_is_the_root),
-        cmocka_unit_test(after_the_last_group_comes_the_root),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,22 +5,14 @@
  */
 #include "collector/groups/object_walk.h"
 #include "collector/os/memory.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     LONG_LIST = 100000,
@@ -51,8 +43,7 @@ static void walk_one(struct mtrace_walk *walk, const void *object, size_t size_b
     object_walk_object(walk, &(struct mtrace_root){"root", object, size_bytes, visitor});
 }
 
-/* ---- a list ------------------------------------------------------------------------------------
- */
+/* ---- a list ---------------------------------------------------------------------------------- */
 
 struct node {
     struct node *next;
@@ -101,12 +92,11 @@ static void free_list(struct node *first)
 }
 
 /* Each block once, all bytes, however deep it goes: OW-1, OW-3. */
-static void a_long_list_is_walked_whole(void **state)
+TEST(a_long_list_is_walked_whole)
 {
     struct mtrace_walk *walk = object_walk_new(false);
     struct node *first = make_list(LONG_LIST);
 
-    (void)state;
     assert_non_null(walk);
     g_n_visited = 0;
     walk_one(walk, first, sizeof(*first), visit_node);
@@ -118,8 +108,7 @@ static void a_long_list_is_walked_whole(void **state)
     free_list(first);
 }
 
-/* ---- many names --------------------------------------------------------------------------------
- */
+/* ---- many names ------------------------------------------------------------------------------ */
 
 static void visit_names(struct mtrace_visitor *visitor, const void *object)
 {
@@ -154,14 +143,13 @@ static int discard(void)
 }
 
 /* Whichever mapping fails: what is left out is warned of, and nothing of the rest is lost. */
-static void any_mapping_may_fail(void **state)
+TEST(any_mapping_may_fail)
 {
     char *blocks[N_KEYS];
     unsigned n_incomplete = 0;
     unsigned n_needed = 0;
     int fd = discard();
 
-    (void)state;
     for (size_t i = 0; i < N_KEYS; i++)
         assert_non_null(blocks[i] = malloc(16));
     for (unsigned at = 1; at < MOST_MAPPINGS; at++) {
@@ -191,8 +179,7 @@ static void any_mapping_may_fail(void **state)
     close(fd);
 }
 
-/* ---- depth -------------------------------------------------------------------------------------
- */
+/* ---- depth ----------------------------------------------------------------------------------- */
 
 static unsigned g_depth;
 
@@ -212,13 +199,12 @@ static void visit_deeper(struct mtrace_visitor *visitor, const void *object)
                                               .visit = visit_deeper});
 }
 
-static void a_path_has_an_end(void **state)
+TEST(a_path_has_an_end)
 {
     struct mtrace_walk *walk = object_walk_new(false);
     uint64_t *object = malloc(sizeof(*object));
     char path[PATH_BYTES];
 
-    (void)state;
     assert_non_null(walk);
     g_depth = 0;
     walk_one(walk, object, sizeof(*object), visit_deeper);
@@ -231,8 +217,7 @@ static void a_path_has_an_end(void **state)
     free(object);
 }
 
-/* ---- what a visitor says that cannot be --------------------------------------------------------
- */
+/* ---- what a visitor says that cannot be ------------------------------------------------------ */
 
 static const struct mtrace_member *g_member;
 
@@ -259,7 +244,7 @@ static size_t warnings_of(const struct mtrace_member *member)
     return n;
 }
 
-static void what_cannot_be_is_a_warning(void **state)
+TEST(what_cannot_be_is_a_warning)
 {
     char *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     const struct mtrace_member impossible[] = {
@@ -295,7 +280,6 @@ static void what_cannot_be_is_a_warning(void **state)
          .element_bytes = 8},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(impossible) / sizeof(impossible[0]); i++)
         assert_true(warnings_of(&impossible[i]) > 0);
     munmap(page, 4096);
@@ -309,27 +293,13 @@ static void visit_many_unknown(struct mtrace_visitor *visitor, const void *objec
         visit(visitor, (struct mtrace_member){.kind = (enum mtrace_member_kind)99});
 }
 
-static void warnings_are_counted_beyond_those_kept(void **state)
+TEST(warnings_are_counted_beyond_those_kept)
 {
     struct mtrace_walk *walk = object_walk_new(false);
     char object = 0;
 
-    (void)state;
     assert_non_null(walk);
     walk_one(walk, &object, sizeof(object), visit_many_unknown);
     assert_int_equal(walk->n_warnings, 10 * OBJECT_WALK_WARNINGS);
     object_walk_free(walk);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_long_list_is_walked_whole),
-        cmocka_unit_test(any_mapping_may_fail),
-        cmocka_unit_test(a_path_has_an_end),
-        cmocka_unit_test(what_cannot_be_is_a_warning),
-        cmocka_unit_test(warnings_are_counted_beyond_those_kept),
-    };
-
-    return cmocka_run_group_tests_name("object_walk", tests, NULL, NULL);
 }

@@ -2,18 +2,11 @@
 /* Roots come and go by any number of threads; one that goes waits for nobody. */
 #include "collector/groups/object_walk.h"
 #include "collector/os/rare_lock.h"
+#include "tests/lib/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_THREADS = 4,
@@ -79,9 +72,8 @@ static bool has(size_t object)
     return false;
 }
 
-static void there_is_room_for_so_many(void **state)
+TEST(there_is_room_for_so_many)
 {
-    (void)state;
     assert_false(object_roots_add(&(struct mtrace_root){"none", NULL, 1, NULL}));
     for (size_t i = 0; i < OBJECT_ROOTS_MOST; i++)
         assert_true(add(i));
@@ -129,18 +121,16 @@ static void removed_while(void *(*holds)(void *))
     object_roots_remove(&g_objects[2]);
 }
 
-static void removal_does_not_wait_for_the_lock(void **state)
+TEST(removal_does_not_wait_for_the_lock)
 {
-    (void)state;
     pthread_barrier_init(&g_changes, NULL, 2);
     removed_while(read_first);
     removed_while(add_another);
     pthread_barrier_destroy(&g_changes);
 }
 
-static void without_the_lock_none_is_added_and_one_goes(void **state)
+TEST(without_the_lock_none_is_added_and_one_goes)
 {
-    (void)state;
     assert_true(add(3));
     g_is_refused = true;
     assert_false(add(4));
@@ -164,12 +154,11 @@ static void *come_and_go(void *number)
 }
 
 /* What a walk sees of a root is whole: size and object are of the same one. */
-static void threads_change_them_at_once(void **state)
+TEST(threads_change_them_at_once)
 {
     pthread_t threads[N_THREADS];
     void *is_wrong;
 
-    (void)state;
     for (uintptr_t i = 0; i < N_THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, (void *)i), 0);
     for (unsigned i = 0; i < 1000; i++) {
@@ -182,16 +171,4 @@ static void threads_change_them_at_once(void **state)
         assert_null(is_wrong);
     }
     assert_int_equal(count_roots(), N_THREADS * N_OF_THREAD / 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_is_room_for_so_many),
-        cmocka_unit_test(removal_does_not_wait_for_the_lock),
-        cmocka_unit_test(without_the_lock_none_is_added_and_one_goes),
-        cmocka_unit_test(threads_change_them_at_once),
-    };
-
-    return cmocka_run_group_tests_name("object_walk_roots", tests, NULL, NULL);
 }

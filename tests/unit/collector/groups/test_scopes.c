@@ -1,34 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* Scopes of a thread: nested, left open, ended twice, ended elsewhere, and deep. */
 #include "collector/groups/scopes.h"
+#include "tests/lib/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_DEEP = 5000, /* beyond what is inline, into the third piece */
     N_STORM = 20000,
 };
 
-static void scopes_nest(void **state)
+TEST(scopes_nest)
 {
     struct mtrace_scope a;
     struct mtrace_scope b;
     struct mtrace_scope again;
 
-    (void)state;
     assert_int_equal(scopes_group(), MTRACE_GROUP_ROOT);
     assert_int_equal(scopes_innermost(), 0);
     a = scopes_enter(5);
@@ -44,13 +35,12 @@ static void scopes_nest(void **state)
     assert_int_equal(scopes_group(), MTRACE_GROUP_ROOT);
 }
 
-static void a_second_exit_changes_nothing(void **state)
+TEST(a_second_exit_changes_nothing)
 {
     struct mtrace_scope a = scopes_enter(5);
     struct mtrace_scope b = scopes_enter(6);
     struct mtrace_scope c;
 
-    (void)state;
     assert_true(scopes_exit(b));
     c = scopes_enter(7); /* where b was */
     assert_int_equal(c.depth, b.depth);
@@ -75,24 +65,22 @@ static void *exit_foreign(void *argument)
     return NULL;
 }
 
-static void another_thread_cannot_end_it(void **state)
+TEST(another_thread_cannot_end_it)
 {
     struct mtrace_scope scope = scopes_enter(5);
     pthread_t thread;
 
-    (void)state;
     assert_int_equal(pthread_create(&thread, NULL, exit_foreign, &scope), 0);
     pthread_join(thread, NULL);
     assert_int_equal(scopes_group(), 5);
     assert_true(scopes_exit(scope));
 }
 
-static void longjmp_leaves_them_to_the_outer(void **state)
+TEST(longjmp_leaves_them_to_the_outer)
 {
     static jmp_buf back;
     struct mtrace_scope outer = scopes_enter(5);
 
-    (void)state;
     if (setjmp(back) == 0) {
         scopes_enter(6);
         scopes_enter(7);
@@ -103,11 +91,10 @@ static void longjmp_leaves_them_to_the_outer(void **state)
     assert_int_equal(scopes_group(), MTRACE_GROUP_ROOT);
 }
 
-static void deep(void **state)
+TEST(deep)
 {
     static struct mtrace_scope scopes[N_DEEP];
 
-    (void)state;
     for (int round = 0; round < 2; round++) {
         for (uint32_t i = 0; i < N_DEEP; i++)
             scopes[i] = scopes_enter(i + 2);
@@ -119,13 +106,12 @@ static void deep(void **state)
     }
 }
 
-static void a_fork_child_goes_on_in_them(void **state)
+TEST(a_fork_child_goes_on_in_them)
 {
     static struct mtrace_scope scopes[100];
     int status = 1;
     pid_t child;
 
-    (void)state;
     for (uint32_t i = 0; i < 100; i++)
         scopes[i] = scopes_enter(i + 2);
     child = fork();
@@ -147,14 +133,13 @@ static void handle(int number)
 }
 
 /* SC-2: whatever a handler interrupts, the thread finds its groups as it left them. */
-static void handlers_leave_no_trace(void **state)
+TEST(handlers_leave_no_trace)
 {
     struct itimerspec every = {{0, 20000}, {0, 20000}};
     struct sigaction action = {.sa_handler = handle};
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
     timer_t timer;
 
-    (void)state;
     sigaction(SIGUSR1, &action, NULL);
     assert_int_equal(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
     assert_int_equal(timer_settime(timer, 0, &every, NULL), 0);
@@ -176,14 +161,13 @@ static void *report_group(void *argument)
     return (void *)(uintptr_t)scopes_group();
 }
 
-static void threads_inherit_when_asked(void **state)
+TEST(threads_inherit_when_asked)
 {
     struct mtrace_scope scope = scopes_enter(5);
     uint32_t group = scopes_group_to_inherit();
     pthread_t thread;
     void *found;
 
-    (void)state;
     assert_int_equal(group, MTRACE_GROUP_ROOT);
     scopes_inherit(true);
     group = scopes_group_to_inherit();
@@ -192,20 +176,4 @@ static void threads_inherit_when_asked(void **state)
     assert_int_equal((uintptr_t)found, 5);
     scopes_inherit(false);
     assert_true(scopes_exit(scope));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scopes_nest),
-        cmocka_unit_test(a_second_exit_changes_nothing),
-        cmocka_unit_test(another_thread_cannot_end_it),
-        cmocka_unit_test(longjmp_leaves_them_to_the_outer),
-        cmocka_unit_test(deep),
-        cmocka_unit_test(a_fork_child_goes_on_in_them),
-        cmocka_unit_test(handlers_leave_no_trace),
-        cmocka_unit_test(threads_inherit_when_asked),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

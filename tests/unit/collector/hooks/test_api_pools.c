@@ -8,20 +8,12 @@
 #include "collector/os/real.h"
 #include "collector/thread/state.h"
 #include "collector/thread/thread.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/collector/recording_fixture.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_SEGMENTS = 64,
@@ -83,12 +75,11 @@ static uint64_t size_word(uint32_t pool, uint64_t size_bytes)
     return size_bytes | (uint64_t)pool << LOG_SIZE_BITS;
 }
 
-static void each_call_is_one_record(void **state)
+TEST(each_call_is_one_record)
 {
     const uint32_t pool = api_pool_create("words");
     const uint64_t *words;
 
-    (void)state;
     api_pool_alloc(pool, g_slab, BYTES);
     words = last_words(3);
     assert_int_equal(kind_of(words), LOG_POOL_ALLOC);
@@ -116,7 +107,7 @@ static void each_call_is_one_record(void **state)
 }
 
 /* The largest block and the highest address there can be. */
-static void limits_are_recorded_and_what_is_beyond_is_counted(void **state)
+TEST(limits_are_recorded_and_what_is_beyond_is_counted)
 {
     const uint64_t most_bytes = ((uint64_t)1 << LOG_SIZE_BITS) - 1;
     const uint64_t end = (uint64_t)1 << LOG_ADDRESS_BITS;
@@ -124,7 +115,6 @@ static void limits_are_recorded_and_what_is_beyond_is_counted(void **state)
     const uint64_t n_bad = groups_counters().bad_handles;
     const uint64_t *before;
 
-    (void)state;
     if (sizeof(uintptr_t) < sizeof(uint64_t))
         skip(); /* there is nothing beyond */
     api_pool_alloc(pool, g_slab, (size_t)most_bytes);
@@ -140,13 +130,12 @@ static void limits_are_recorded_and_what_is_beyond_is_counted(void **state)
     assert_int_equal(groups_counters().bad_handles, n_bad + 4);
 }
 
-static void what_is_no_block_or_no_pool_writes_nothing(void **state)
+TEST(what_is_no_block_or_no_pool_writes_nothing)
 {
     const uint32_t pool = api_pool_create("nothing");
     const uint64_t n_bad = groups_counters().bad_handles;
     const uint64_t *before;
 
-    (void)state;
     api_pool_alloc(pool, g_slab, 1);
     before = g_thread.cursor;
     api_pool_alloc(0, g_slab, 1);
@@ -165,12 +154,11 @@ static void what_is_no_block_or_no_pool_writes_nothing(void **state)
 }
 
 /* Ends are, and what becomes of a block that is resized has none: V9 while nothing is traced. */
-static void while_nothing_is_traced_only_ends_are_written(void **state)
+TEST(while_nothing_is_traced_only_ends_are_written)
 {
     const uint32_t pool = api_pool_create("untraced");
     const uint64_t *before;
 
-    (void)state;
     api_pool_alloc(pool, g_slab, 1);
     before = g_thread.cursor;
     state_set_tracing(false);
@@ -199,12 +187,11 @@ static void *take_and_give(void *number)
     return (void *)(uintptr_t)pool;
 }
 
-static void threads_have_pools_of_their_own(void **state)
+TEST(threads_have_pools_of_their_own)
 {
     pthread_t threads[N_THREADS];
     void *pools[N_THREADS];
 
-    (void)state;
     for (uintptr_t i = 0; i < N_THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, take_and_give, (void *)i), 0);
     for (unsigned i = 0; i < N_THREADS; i++)
@@ -216,14 +203,13 @@ static void threads_have_pools_of_their_own(void **state)
 
 /* The last one works as any other; who gets none calls for 0, which is nothing, and it is counted.
  * Comes last. */
-static void after_the_last_pool_there_is_none(void **state)
+TEST(after_the_last_pool_there_is_none)
 {
     const uint64_t n_refused = groups_counters().refused_groups;
     const uint64_t n_bad = groups_counters().bad_handles;
     const uint64_t *before;
     uint32_t last;
 
-    (void)state;
     g_jumps = true;
     last = api_pool_create("last");
     assert_int_equal(last, LAST_POOL);
@@ -241,16 +227,4 @@ static void after_the_last_pool_there_is_none(void **state)
     assert_ptr_equal(g_thread.cursor, before);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_call_is_one_record),
-        cmocka_unit_test(limits_are_recorded_and_what_is_beyond_is_counted),
-        cmocka_unit_test(what_is_no_block_or_no_pool_writes_nothing),
-        cmocka_unit_test(while_nothing_is_traced_only_ends_are_written),
-        cmocka_unit_test(threads_have_pools_of_their_own),
-        cmocka_unit_test(after_the_last_pool_there_is_none),
-    };
-
-    return cmocka_run_group_tests_name("api_pools", tests, begin_recording, finish);
-}
+TESTS_WITH(begin_recording, finish);

@@ -7,24 +7,16 @@
 #include "collector/thread/thread.h"
 #include "include/mtrace.h"
 #include "include/mtrace_objects.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/collector/recording_fixture.h"
 
 #include <malloc.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_SEGMENTS = 12,
@@ -98,7 +90,7 @@ static void make_room(void)
     }
 }
 
-static void a_move_that_is_not_in_the_log_did_not_happen(void **state)
+TEST(a_move_that_is_not_in_the_log_did_not_happen)
 {
     const uint32_t from = mtrace_group_intern("from", NULL, 0);
     const uint32_t to = mtrace_group_intern("to", NULL, 0);
@@ -106,7 +98,6 @@ static void a_move_that_is_not_in_the_log_did_not_happen(void **state)
     struct mtrace_scope scope;
     void *block;
 
-    (void)state;
     (void)mtrace_group_of(NULL);
     scope = mtrace_enter(from);
     block = take();
@@ -133,14 +124,13 @@ static void a_move_that_is_not_in_the_log_did_not_happen(void **state)
 
 /* New groups, scopes, phases, markers and pools: the calls do what they do in the program, and what
  * is lost is counted. */
-static void without_room_the_program_goes_on(void **state)
+TEST(without_room_the_program_goes_on)
 {
     uint64_t n_dropped;
     struct mtrace_scope scope;
     uint32_t group;
     uint32_t pool;
 
-    (void)state;
     forget_drops();
     fill_log();
     n_dropped = mtrace_counters().dropped;
@@ -214,23 +204,6 @@ static void walk(void)
     mtrace_api_2.objects->walk_free(walk);
 }
 
-static void what_finds_no_room_for_its_name_is_counted(void **state)
-{
-    (void)state;
-    forget_drops();
-    fill_log();
-    fill_names();
-    assert_int_equal(drops_of(mark), 1);
-    assert_int_equal(drops_of(go_through_phase), 1);
-    assert_int_equal(drops_of(use_pool), 4);
-    assert_int_equal(drops_of(walk), 2);
-    make_room();
-    assert_int_equal(drops_of(mark), 0);
-    assert_int_equal(drops_of(go_through_phase), 0);
-    assert_int_equal(drops_of(use_pool), 0);
-    assert_int_equal(drops_of(walk), 0);
-}
-
 /* A recorder that serves one connection. Returns how many bytes it gets after "go". */
 static void *serve(void *listener)
 {
@@ -245,7 +218,7 @@ static void *serve(void *listener)
 }
 
 /* There is room for its name, and none for the event. */
-static void a_question_without_its_marker_is_not_put(void **state)
+TEST(a_question_without_its_marker_is_not_put)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
@@ -254,7 +227,6 @@ static void a_question_without_its_marker_is_not_put(void **state)
     pthread_t server;
     void *n_received;
 
-    (void)state;
     assert_int_equal(bind(listener, (const struct sockaddr *)&address,
                           (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)),
                      0);
@@ -271,14 +243,20 @@ static void a_question_without_its_marker_is_not_put(void **state)
     make_room();
 }
 
-int main(void)
+TEST(what_finds_no_room_for_its_name_is_counted)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_move_that_is_not_in_the_log_did_not_happen),
-        cmocka_unit_test(without_room_the_program_goes_on),
-        cmocka_unit_test(a_question_without_its_marker_is_not_put),
-        cmocka_unit_test(what_finds_no_room_for_its_name_is_counted),
-    };
-
-    return cmocka_run_group_tests_name("api_table", tests, begin_recording, finish);
+    forget_drops();
+    fill_log();
+    fill_names();
+    assert_int_equal(drops_of(mark), 1);
+    assert_int_equal(drops_of(go_through_phase), 1);
+    assert_int_equal(drops_of(use_pool), 4);
+    assert_int_equal(drops_of(walk), 2);
+    make_room();
+    assert_int_equal(drops_of(mark), 0);
+    assert_int_equal(drops_of(go_through_phase), 0);
+    assert_int_equal(drops_of(use_pool), 0);
+    assert_int_equal(drops_of(walk), 0);
 }
+
+TESTS_WITH(begin_recording, finish);

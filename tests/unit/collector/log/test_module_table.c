@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Slots of modules: an id is one module's alone, and slots of those that ended serve others. */
 #include "collector/log/module_table.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static uint32_t g_last_ended;
 static uintptr_t g_gone; /* the module that starts here is unloaded; 0: all are */
@@ -63,11 +56,10 @@ static void unload(uintptr_t n)
     assert_true(module_table_end(is_there, ended));
 }
 
-static void a_module_is_found_until_it_ends(void **state)
+TEST_WITH(a_module_is_found_until_it_ends, forget, NULL)
 {
     uint32_t id = add(1, 0);
 
-    (void)state;
     assert_int_equal(find(1), id);
     assert_int_equal(find(2), 0);
     unload(1);
@@ -76,11 +68,10 @@ static void a_module_is_found_until_it_ends(void **state)
     assert_false(module_table_end(is_there, ended));
 }
 
-static void the_same_file_at_the_same_place_has_its_id_again(void **state)
+TEST_WITH(the_same_file_at_the_same_place_has_its_id_again, forget, NULL)
 {
     uint32_t id = add(1, 77);
 
-    (void)state;
     unload(1);
     assert_int_equal(add(1, 77), id);
     unload(1);
@@ -89,12 +80,11 @@ static void the_same_file_at_the_same_place_has_its_id_again(void **state)
     assert_int_equal(add(1, 77), id);
 }
 
-static void it_has_it_too_where_its_link_map_is_another_one(void **state)
+TEST_WITH(it_has_it_too_where_its_link_map_is_another_one, forget, NULL)
 {
     struct module_identity identity = numbered(1);
     uint32_t id = add(1, 77);
 
-    (void)state;
     unload(1);
     identity.link_map += 16;
     struct module_slot *slot = module_table_claim(&identity, 77);
@@ -106,12 +96,11 @@ static void it_has_it_too_where_its_link_map_is_another_one(void **state)
 
 /* MT-3: with each return up to the last one that is told there is a definition, and before each an
  * end. */
-static void what_comes_and_goes_is_not_reported_for_ever(void **state)
+TEST_WITH(what_comes_and_goes_is_not_reported_for_ever, forget, NULL)
 {
     const struct module_identity identity = numbered(1);
     unsigned n_defined = 0, n_ended = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 3 * MODULE_TABLE_REPORTED; i++) {
         struct module_slot *slot = module_table_claim(&identity, 77);
         n_defined += !module_table_is_settled(slot);
@@ -129,9 +118,8 @@ static void what_comes_and_goes_is_not_reported_for_ever(void **state)
 }
 
 /* MT-1 */
-static void slots_come_back_under_new_ids(void **state)
+TEST_WITH(slots_come_back_under_new_ids, forget, NULL)
 {
-    (void)state;
     for (uintptr_t n = 1; n <= 3 * MODULE_TABLE_SLOTS; n++) {
         assert_int_equal(add(n, n % 2), n);
         assert_int_equal(find(n), n);
@@ -140,9 +128,8 @@ static void slots_come_back_under_new_ids(void **state)
     }
 }
 
-static void what_is_loaded_stays_while_others_come_and_go(void **state)
+TEST_WITH(what_is_loaded_stays_while_others_come_and_go, forget, NULL)
 {
-    (void)state;
     assert_int_equal(add(1, 0), 1);
     for (uintptr_t n = 2; n <= MODULE_TABLE_SLOTS + 2; n++) {
         assert_int_equal(add(n, 0), n);
@@ -151,9 +138,8 @@ static void what_is_loaded_stays_while_others_come_and_go(void **state)
     assert_int_equal(find(1), 1);
 }
 
-static void as_many_at_once_as_there_are_slots(void **state)
+TEST_WITH(as_many_at_once_as_there_are_slots, forget, NULL)
 {
-    (void)state;
     for (uintptr_t n = 1; n <= MODULE_TABLE_SLOTS; n++)
         assert_int_equal(add(n, 0), n);
     for (unsigned i = 0; i < 3; i++)
@@ -163,30 +149,14 @@ static void as_many_at_once_as_there_are_slots(void **state)
     assert_int_not_equal(add(MODULE_TABLE_SLOTS + 1, 0), 0);
 }
 
-static void one_that_could_not_be_defined_takes_no_room(void **state)
+TEST_WITH(one_that_could_not_be_defined_takes_no_room, forget, NULL)
 {
     struct module_identity identity = numbered(1);
 
-    (void)state;
     for (unsigned i = 0; i < 2 * MODULE_TABLE_SLOTS; i++) {
         struct module_slot *slot = module_table_claim(&identity, 77);
         assert_non_null(slot);
         module_table_publish(slot, false);
         assert_int_equal(find(1), 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_module_is_found_until_it_ends, forget),
-        cmocka_unit_test_setup(the_same_file_at_the_same_place_has_its_id_again, forget),
-        cmocka_unit_test_setup(it_has_it_too_where_its_link_map_is_another_one, forget),
-        cmocka_unit_test_setup(what_comes_and_goes_is_not_reported_for_ever, forget),
-        cmocka_unit_test_setup(slots_come_back_under_new_ids, forget),
-        cmocka_unit_test_setup(what_is_loaded_stays_while_others_come_and_go, forget),
-        cmocka_unit_test_setup(as_many_at_once_as_there_are_slots, forget),
-        cmocka_unit_test_setup(one_that_could_not_be_defined_takes_no_room, forget),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* In a fork child only what its own thread unloads is being unloaded. */
 #include "collector/log/modules.h"
+#include "tests/lib/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static pthread_barrier_t g_step;
 
@@ -48,11 +41,10 @@ static int fork_and_look(bool has_own)
     return status;
 }
 
-static void test_other_thread(void **state)
+TEST(test_other_thread)
 {
     pthread_t thread;
 
-    (void)state;
     assert_false(modules_are_unloading());
     pthread_barrier_init(&g_step, NULL, 2);
     assert_int_equal(pthread_create(&thread, NULL, unload, NULL), 0);
@@ -65,13 +57,4 @@ static void test_other_thread(void **state)
     pthread_barrier_wait(&g_step);
     pthread_join(thread, NULL);
     assert_false(modules_are_unloading());
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_other_thread),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,21 +2,13 @@
 /* Ids of texts: found again, never given twice, and in the log once for each log. */
 #include "collector/log/definition.h"
 #include "collector/log/name_table.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/collector/log_fixture.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     FIRST = 2,
@@ -85,13 +77,12 @@ static int count_definitions(uint32_t id, const char *text)
     return n;
 }
 
-static void ids_are_new_or_found(void **state)
+TEST_WITH(ids_are_new_or_found, open_log, close_log)
 {
     uint32_t a = name_table_add(&g_table, "request", 7);
     uint32_t b = name_table_add(&g_table, "request", 7);
     uint32_t c = name_table_intern(&g_table, "request", 7);
 
-    (void)state;
     assert_int_equal(a, FIRST);
     assert_int_equal(b, FIRST + 1);
     assert_int_equal(c, FIRST + 2); /* of its own: nothing that was added is found */
@@ -100,11 +91,10 @@ static void ids_are_new_or_found(void **state)
     assert_int_not_equal(name_table_intern(&g_table, "request\0a", 9), c);
 }
 
-static void a_log_defines_once(void **state)
+TEST_WITH(a_log_defines_once, open_log, close_log)
 {
     uint32_t id = name_table_add(&g_table, "cache", 5);
 
-    (void)state;
     assert_int_equal(count_definitions(id, "cache"), 0);
     assert_true(name_table_define(&g_table, id, 3));
     assert_true(name_table_define(&g_table, id, 3));
@@ -115,11 +105,10 @@ static void a_log_defines_once(void **state)
     assert_false(name_table_define(&g_table, UINT32_MAX, 4));
 }
 
-static void the_longest_text(void **state)
+TEST_WITH(the_longest_text, open_log, close_log)
 {
     static char text[NAME_TABLE_MOST_BYTES + 1];
 
-    (void)state;
     memset(text, 'x', NAME_TABLE_MOST_BYTES);
     for (int i = 0; i < 20; i++) /* more than a piece of text memory */
         assert_int_not_equal(name_table_add(&g_table, text, NAME_TABLE_MOST_BYTES), 0);
@@ -127,11 +116,10 @@ static void the_longest_text(void **state)
     assert_int_equal(count_definitions(FIRST, text), 1);
 }
 
-static void an_id_that_lost_a_race_is_not_counted(void **state)
+TEST_WITH(an_id_that_lost_a_race_is_not_counted, open_log, close_log)
 {
     uint32_t id;
 
-    (void)state;
     g_rival = "tenant";
     id = name_table_intern(&g_table, "tenant", 6);
     assert_null(g_rival);
@@ -140,11 +128,10 @@ static void an_id_that_lost_a_race_is_not_counted(void **state)
     assert_int_equal(name_table_intern(&g_table, "tenant", 6), id);
 }
 
-static void ids_run_out(void **state)
+TEST_WITH(ids_run_out, open_log, close_log)
 {
     static const char text[NAME_TABLE_MOST_BYTES];
 
-    (void)state;
     g_table.next_id = NAME_TABLE_CHUNK * NAME_TABLE_CHUNKS - 1;
     assert_int_equal(name_table_add(&g_table, "last", 4), NAME_TABLE_CHUNK * NAME_TABLE_CHUNKS - 1);
     assert_int_equal(name_table_add(&g_table, "none", 4), 0);
@@ -174,12 +161,11 @@ static void *intern_many(void *argument)
     return NULL;
 }
 
-static void threads_agree(void **state)
+TEST_WITH(threads_agree, open_log, close_log)
 {
     static struct worker workers[N_THREADS];
     static bool is_seen[2 * N_THREADS * N_MANY];
 
-    (void)state;
     for (int i = 0; i < N_THREADS; i++)
         assert_int_equal(pthread_create(&workers[i].thread, NULL, intern_many, &workers[i]), 0);
     for (int i = 0; i < N_THREADS; i++)
@@ -194,18 +180,4 @@ static void threads_agree(void **state)
     }
     /* Two threads at once may both take an id for a text, of which one is lost. */
     assert_int_equal(name_table_count(&g_table) - FIRST - name_table_count_lost(&g_table), N_MANY);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(ids_are_new_or_found, open_log, close_log),
-        cmocka_unit_test_setup_teardown(a_log_defines_once, open_log, close_log),
-        cmocka_unit_test_setup_teardown(the_longest_text, open_log, close_log),
-        cmocka_unit_test_setup_teardown(an_id_that_lost_a_race_is_not_counted, open_log, close_log),
-        cmocka_unit_test_setup_teardown(ids_run_out, open_log, close_log),
-        cmocka_unit_test_setup_teardown(threads_agree, open_log, close_log),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,27 +2,19 @@
 /* The pool: taking, giving, growing, and what happens when there is no space. */
 #include "collector/log/segment.h"
 #include "collector/os/clock.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/collector/log_fixture.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     MIB = 1 << 20
@@ -37,12 +29,11 @@ static int close_log(void **state)
     return 0;
 }
 
-static void filling_is_fresh(void **state)
+TEST_WITH(filling_is_fresh, NULL, close_log)
 {
     struct log_segment *segment;
     struct log_segment *again;
 
-    (void)state;
     log_fixture_open(&g_log, 1, 0);
     segment = segment_take(LOG_SEGMENT_EVENTS);
     assert_non_null(segment);
@@ -77,9 +68,8 @@ void *__wrap_memset(void *bytes, int value, size_t n_bytes)
     return __real_memset(bytes, value, n_bytes);
 }
 
-static void a_filling_that_is_being_zeroed_has_no_name(void **state)
+TEST_WITH(a_filling_that_is_being_zeroed_has_no_name, NULL, close_log)
 {
-    (void)state;
     log_fixture_open(&g_log, 1, 0);
     g_zeroed = segment_take(LOG_SEGMENT_DEFS);
     assert_int_equal(g_zeroed->sequence, 1);
@@ -91,13 +81,12 @@ static void a_filling_that_is_being_zeroed_has_no_name(void **state)
     g_zeroed = NULL;
 }
 
-static void a_long_call_is_the_base_of_its_segment(void **state)
+TEST_WITH(a_long_call_is_the_base_of_its_segment, NULL, close_log)
 {
     uint64_t now = clock_ticks_after();
     struct log_segment *early;
     struct log_segment *fresh;
 
-    (void)state;
     log_fixture_open(&g_log, 2, 0);
     early = segment_take_events(now - LOG_EARLY_TICKS - 1);
     assert_int_equal(early->base_ticks, now - LOG_EARLY_TICKS - 1);
@@ -107,24 +96,22 @@ static void a_long_call_is_the_base_of_its_segment(void **state)
     assert_true(fresh->base_monotonic_ns > 0);
 }
 
-static void events_leave_no_room_for_late_fallback_writers(void **state)
+TEST_WITH(events_leave_no_room_for_late_fallback_writers, NULL, close_log)
 {
     struct log_segment *segment;
 
-    (void)state;
     log_fixture_open(&g_log, 1, 0);
     segment = segment_take(LOG_SEGMENT_EVENTS);
     assert_true(segment->reserved_bytes >= LOG_SEGMENT_PAYLOAD_BYTES);
 }
 
 /* It found the segment while that was the current one of its kind. */
-static void definitions_leave_no_room_for_late_fallback_writers(void **state)
+TEST_WITH(definitions_leave_no_room_for_late_fallback_writers, NULL, close_log)
 {
     struct segment_shared shared = {.kind = LOG_SEGMENT_FALLBACK};
     struct log_segment *late;
     struct log_segment *found;
 
-    (void)state;
     log_fixture_open(&g_log, 1, 0);
     late = segment_take(LOG_SEGMENT_DEFS);
     atomic_store(&shared.current, late);
@@ -134,7 +121,7 @@ static void definitions_leave_no_room_for_late_fallback_writers(void **state)
 }
 
 /* One that cannot be replaced stays the current one; attempts in vain must not come around. */
-static void a_full_segment_has_no_room_again(void **state)
+TEST_WITH(a_full_segment_has_no_room_again, NULL, close_log)
 {
     struct segment_shared shared = {.kind = LOG_SEGMENT_FALLBACK};
     struct log_segment *segment;
@@ -145,7 +132,6 @@ static void a_full_segment_has_no_room_again(void **state)
         N_RECORDS = LOG_SEGMENT_PAYLOAD_BYTES / RECORD_BYTES
     };
 
-    (void)state;
     log_fixture_open(&g_log, 1, 0);
     for (unsigned i = 0; i < N_RECORDS; i++)
         assert_non_null(segment_reserve(&shared, RECORD_BYTES, &full));
@@ -155,12 +141,11 @@ static void a_full_segment_has_no_room_again(void **state)
     assert_true(full->reserved_bytes <= LOG_SEGMENT_PAYLOAD_BYTES + RECORD_BYTES);
 }
 
-static void sealed_segments_reach_the_recorder(void **state)
+TEST_WITH(sealed_segments_reach_the_recorder, NULL, close_log)
 {
     struct log_segment *events;
     struct log_segment *defs;
 
-    (void)state;
     log_fixture_open(&g_log, 2, 0);
     events = segment_take(LOG_SEGMENT_EVENTS);
     defs = segment_take(LOG_SEGMENT_DEFS);
@@ -173,12 +158,11 @@ static void sealed_segments_reach_the_recorder(void **state)
 }
 
 /* SG-6: a fork child goes on in the middle of an event that fills its segment. */
-static void who_goes_on_without_a_log_ends_well(void **state)
+TEST_WITH(who_goes_on_without_a_log_ends_well, NULL, close_log)
 {
     struct log_segment *full;
     struct log_segment *partial;
 
-    (void)state;
     log_fixture_open(&g_log, 1, 16 * MIB);
     full = segment_take(LOG_SEGMENT_EVENTS);
     partial = segment_take(LOG_SEGMENT_EVENTS);
@@ -190,9 +174,8 @@ static void who_goes_on_without_a_log_ends_well(void **state)
     assert_int_equal(segment_drop_reason(), LOG_DROP_LIMIT);
 }
 
-static void grows_by_chunks_of_reserved_space(void **state)
+TEST_WITH(grows_by_chunks_of_reserved_space, NULL, close_log)
 {
-    (void)state;
     log_fixture_open(&g_log, 1, 16 * MIB);
     for (unsigned i = 0; i < 1 + 2 * SEGMENT_CHUNK; i++) {
         struct log_segment *segment = segment_take(LOG_SEGMENT_EVENTS);
@@ -202,9 +185,8 @@ static void grows_by_chunks_of_reserved_space(void **state)
     assert_int_equal(g_log.file->n_segments, 1 + 2 * SEGMENT_CHUNK);
 }
 
-static void stops_at_max_live(void **state)
+TEST_WITH(stops_at_max_live, NULL, close_log)
 {
-    (void)state;
     log_fixture_open(&g_log, 1, (uint64_t)(1 + SEGMENT_CHUNK) * LOG_SEGMENT_BYTES);
     for (unsigned i = 0; i < 1 + SEGMENT_CHUNK; i++)
         assert_non_null(segment_take(LOG_SEGMENT_EVENTS));
@@ -213,12 +195,11 @@ static void stops_at_max_live(void **state)
 }
 
 /* Going past the limit would be SIGXFSZ, whose default action ends the test. */
-static void stops_before_the_file_size_limit(void **state)
+TEST_WITH(stops_before_the_file_size_limit, NULL, close_log)
 {
     struct rlimit old;
     struct rlimit small;
 
-    (void)state;
     log_fixture_open(&g_log, 1, 16 * MIB);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
     small = (struct rlimit){LOG_FILE_HEADER_BYTES + 3 * LOG_SEGMENT_BYTES, old.rlim_max};
@@ -232,11 +213,10 @@ static void stops_before_the_file_size_limit(void **state)
     assert_non_null(segment_take(LOG_SEGMENT_EVENTS));
 }
 
-static void never_grows_into_another_file(void **state)
+TEST_WITH(never_grows_into_another_file, NULL, close_log)
 {
     int fd;
 
-    (void)state;
     log_fixture_open(&g_log, 1, 16 * MIB);
     assert_non_null(segment_take(LOG_SEGMENT_EVENTS));
     unlink(g_log.path);
@@ -247,11 +227,10 @@ static void never_grows_into_another_file(void **state)
     close(fd);
 }
 
-static void holds_no_descriptor(void **state)
+TEST_WITH(holds_no_descriptor, NULL, close_log)
 {
     int before = dup(0);
 
-    (void)state;
     close(before);
     log_fixture_open(&g_log, 1, 16 * MIB);
     for (unsigned i = 0; i < 3 * SEGMENT_CHUNK; i++)
@@ -291,12 +270,11 @@ static void *take_and_give(void *unused)
     return NULL;
 }
 
-static void a_segment_has_one_owner(void **state)
+TEST_WITH(a_segment_has_one_owner, NULL, close_log)
 {
     pthread_t threads[N_THREADS];
     unsigned n_left = 0;
 
-    (void)state;
     log_fixture_open(&g_log, N_SHARED, 0);
     for (unsigned i = 0; i < N_THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, take_and_give, NULL), 0);
@@ -346,14 +324,13 @@ static void *take_all(void *unused)
 }
 
 /* A grower that gets no space leaves no gap for the one that gets some. */
-static void growth_leaves_no_holes(void **state)
+TEST_WITH(growth_leaves_no_holes, NULL, close_log)
 {
     pthread_t threads[N_THREADS];
     pthread_t changer;
     struct rlimit old;
     struct stat status;
 
-    (void)state;
     log_fixture_open(&g_log, 1, 1024 * (uint64_t)MIB);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
     /* A limit that changes between the look at it and the reservation sends the signal. */
@@ -373,26 +350,4 @@ static void growth_leaves_no_holes(void **state)
     assert_int_equal(stat(g_log.path, &status), 0);
     assert_true((uint64_t)status.st_blocks * 512
                 >= (uint64_t)g_log.file->n_segments * LOG_SEGMENT_BYTES);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(filling_is_fresh, close_log),
-        cmocka_unit_test_teardown(a_filling_that_is_being_zeroed_has_no_name, close_log),
-        cmocka_unit_test_teardown(a_long_call_is_the_base_of_its_segment, close_log),
-        cmocka_unit_test_teardown(events_leave_no_room_for_late_fallback_writers, close_log),
-        cmocka_unit_test_teardown(definitions_leave_no_room_for_late_fallback_writers, close_log),
-        cmocka_unit_test_teardown(a_full_segment_has_no_room_again, close_log),
-        cmocka_unit_test_teardown(sealed_segments_reach_the_recorder, close_log),
-        cmocka_unit_test_teardown(who_goes_on_without_a_log_ends_well, close_log),
-        cmocka_unit_test_teardown(grows_by_chunks_of_reserved_space, close_log),
-        cmocka_unit_test_teardown(stops_at_max_live, close_log),
-        cmocka_unit_test_teardown(stops_before_the_file_size_limit, close_log),
-        cmocka_unit_test_teardown(never_grows_into_another_file, close_log),
-        cmocka_unit_test_teardown(holds_no_descriptor, close_log),
-        cmocka_unit_test_teardown(a_segment_has_one_owner, close_log),
-        cmocka_unit_test_teardown(growth_leaves_no_holes, close_log),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

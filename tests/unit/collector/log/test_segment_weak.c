@@ -5,19 +5,13 @@
  */
 #include "collector/log/segment.h"
 #include "collector/os/sys.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/collector/log_fixture.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_THREADS = 4,
@@ -51,11 +45,10 @@ static void *take_and_fill(void *unused)
     return NULL;
 }
 
-static void writing_reserves_without_overwriting(void **state)
+TEST(writing_reserves_without_overwriting)
 {
     pthread_t threads[N_THREADS];
 
-    (void)state;
     log_fixture_open(&g_log, 1, (uint64_t)1 << 30);
     for (unsigned i = 0; i < N_THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, take_and_fill, NULL), 0);
@@ -72,13 +65,4 @@ static void writing_reserves_without_overwriting(void **state)
                 fail_msg("byte %u of segment %u is %u", at, g_taken[i]->index, bytes[at]);
     }
     log_fixture_close(&g_log);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writing_reserves_without_overwriting),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

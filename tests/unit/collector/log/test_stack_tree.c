@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Interning: the same key gives the same node, every node is in the log before its id is known. */
 #include "collector/log/stack_tree.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/collector/log_fixture.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_MANY = 100000,
@@ -51,46 +43,42 @@ static const struct log_node *node_in_log(uint32_t id)
     return NULL;
 }
 
-static void same_key_same_node(void **state)
+TEST_WITH(same_key_same_node, open_log, close_log)
 {
     uint32_t outer = stack_tree_child(LOG_NODE_COMPLETE, 0x1000, 1, false);
     uint32_t inner = stack_tree_child(outer, 0x2000, 1, false);
 
-    (void)state;
     assert_true(outer >= LOG_NODE_FIRST);
     assert_int_equal(stack_tree_child(LOG_NODE_COMPLETE, 0x1000, 1, false), outer);
     assert_int_equal(stack_tree_child(outer, 0x2000, 1, false), inner);
 }
 
-static void every_part_of_the_key_counts(void **state)
+TEST_WITH(every_part_of_the_key_counts, open_log, close_log)
 {
     uint32_t node = stack_tree_child(LOG_NODE_COMPLETE, 0x1000, 1, false);
 
-    (void)state;
     assert_int_not_equal(stack_tree_child(LOG_NODE_TRUNCATED, 0x1000, 1, false), node);
     assert_int_not_equal(stack_tree_child(LOG_NODE_COMPLETE, 0x1001, 1, false), node);
     assert_int_not_equal(stack_tree_child(LOG_NODE_COMPLETE, 0x1000, 2, false), node);
     assert_int_not_equal(stack_tree_child(LOG_NODE_COMPLETE, 0x1000, 1, true), node);
 }
 
-static void nodes_are_in_the_log(void **state)
+TEST_WITH(nodes_are_in_the_log, open_log, close_log)
 {
     const uintptr_t address = (uintptr_t)0x7f0012345678;
     uint32_t id = stack_tree_child(LOG_NODE_GUESSED, address, 9, true);
     const struct log_node *node = node_in_log(id);
 
-    (void)state;
     assert_non_null(node);
     assert_int_equal(node->parent, LOG_NODE_GUESSED);
     assert_int_equal(node->module, 9);
     assert_true(node->address == (LOG_NODE_EXACT | address));
 }
 
-static void many_nodes_keep_their_ids(void **state)
+TEST_WITH(many_nodes_keep_their_ids, open_log, close_log)
 {
     uint32_t *ids = malloc(N_MANY * sizeof(*ids));
 
-    (void)state;
     assert_non_null(ids);
     for (uint32_t i = 0; i < N_MANY; i++) {
         uint32_t parent = i < 10 ? LOG_NODE_COMPLETE : ids[i / 2];
@@ -109,7 +97,7 @@ static void many_nodes_keep_their_ids(void **state)
 }
 
 /* More children than fit where those of a parent are kept together, made between other nodes. */
-static void a_node_of_many_children_finds_them(void **state)
+TEST_WITH(a_node_of_many_children_finds_them, open_log, close_log)
 {
     enum {
         N_CHILDREN = 20000
@@ -119,7 +107,6 @@ static void a_node_of_many_children_finds_them(void **state)
     uint32_t hub = stack_tree_child(LOG_NODE_COMPLETE, 0x400000, 1, false);
     uint32_t n_nodes;
 
-    (void)state;
     assert_non_null(ids);
     for (uint32_t i = 0; i < N_CHILDREN; i++) {
         uint32_t below;
@@ -146,12 +133,11 @@ static void *intern_all(void *ids)
 }
 
 /* ST-2: threads may make a few duplicates, but every id means its key. */
-static void threads_agree_on_what_a_node_is(void **state)
+TEST_WITH(threads_agree_on_what_a_node_is, open_log, close_log)
 {
     static uint32_t ids[N_THREADS][N_MANY / 4];
     pthread_t threads[N_THREADS];
 
-    (void)state;
     for (unsigned i = 0; i < N_THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, intern_all, ids[i]), 0);
     for (unsigned i = 0; i < N_THREADS; i++)
@@ -173,11 +159,10 @@ static int open_small(void **state)
     return 0;
 }
 
-static void without_room_there_is_no_node_and_no_id_is_lost(void **state)
+TEST_WITH(without_room_there_is_no_node_and_no_id_is_lost, open_small, close_log)
 {
     uint32_t n = 0;
 
-    (void)state;
     while (stack_tree_child(LOG_NODE_COMPLETE, 0x1000 + n, 0, false) != LOG_NODE_NONE)
         n++;
     assert_int_equal(n, LOG_NODES_PER_SEGMENT - LOG_NODE_FIRST);
@@ -185,19 +170,4 @@ static void without_room_there_is_no_node_and_no_id_is_lost(void **state)
         assert_int_equal(stack_tree_child(LOG_NODE_TRUNCATED, i, 0, false), LOG_NODE_NONE);
     assert_int_equal(g_log.file->n_nodes, LOG_NODES_PER_SEGMENT);
     assert_true(stack_tree_child(LOG_NODE_COMPLETE, 0x1000, 0, false) >= LOG_NODE_FIRST);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(same_key_same_node, open_log, close_log),
-        cmocka_unit_test_setup_teardown(every_part_of_the_key_counts, open_log, close_log),
-        cmocka_unit_test_setup_teardown(nodes_are_in_the_log, open_log, close_log),
-        cmocka_unit_test_setup_teardown(many_nodes_keep_their_ids, open_log, close_log),
-        cmocka_unit_test_setup_teardown(a_node_of_many_children_finds_them, open_log, close_log),
-        cmocka_unit_test_setup_teardown(threads_agree_on_what_a_node_is, open_log, close_log),
-        cmocka_unit_test_setup_teardown(without_room_there_is_no_node_and_no_id_is_lost, open_small,
-                                        close_log),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

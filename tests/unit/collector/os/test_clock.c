@@ -2,21 +2,13 @@
 /* Every source of time runs forward, in one unit, also across the switches. */
 #include "collector/os/clock.h"
 #include "collector/os/sys.h"
+#include "tests/lib/unit.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static void wait_a_little(void)
 {
@@ -34,12 +26,11 @@ static void runs_forward(void)
     }
 }
 
-static void monotonic_counts_nanoseconds(void **state)
+TEST(monotonic_counts_nanoseconds)
 {
     struct clock_instant before;
     struct clock_instant after;
 
-    (void)state;
     clock_init(false);
     assert_int_equal(clock_unit(), LOG_CLOCK_MONOTONIC);
     runs_forward();
@@ -88,41 +79,18 @@ void *__wrap_real_find_in_vdso(const char *name)
     return found;
 }
 
-/* The importer takes of many readings the one whose time is earliest for its ticks. */
-static void an_interrupted_reading_is_late_if_it_is_kept_at_all(void **state)
-{
-    struct clock_instant now;
-
-    (void)state;
-    if (!arch_has_counter())
-        skip();
-    g_n_late = UINT32_MAX;
-    clock_init(true);
-    if (clock_unit() == LOG_CLOCK_TSC) {
-        now = clock_now();
-        assert_true(now.monotonic_ns - now.ticks >= 1000000 && now.monotonic_ns > now.ticks);
-        g_n_read = 0;
-        g_n_late = 2;
-        (void)clock_now();
-        assert_true(g_n_read > 2); /* the first two were not good enough */
-    }
-    g_n_late = 0;
-    clock_init(true);
-}
-
 static double ticks_per_ns(struct clock_instant from, struct clock_instant to)
 {
     return (double)(to.ticks - from.ticks) / (double)(to.monotonic_ns - from.monotonic_ns);
 }
 
-static void a_forbidden_counter_is_replaced_at_its_own_rate(void **state)
+TEST(a_forbidden_counter_is_replaced_at_its_own_rate)
 {
     struct clock_instant start;
     struct clock_instant middle;
     struct clock_instant end;
     double change = 0;
 
-    (void)state;
     clock_init(true);
     if (clock_unit() != LOG_CLOCK_TSC)
         skip();
@@ -143,24 +111,6 @@ static void a_forbidden_counter_is_replaced_at_its_own_rate(void **state)
             return;
     }
     fail_msg("at %g times the rate", change);
-}
-
-static void without_system_calls_time_is_an_order(void **state)
-{
-    uint64_t before;
-    uint64_t ticks;
-
-    (void)state;
-    clock_init(true);
-    before = clock_ticks_after();
-    clock_forbid_all();
-    ticks = clock_ticks_before();
-    assert_true(ticks > before);
-    assert_true(clock_ticks_after() == ticks + 1);
-    assert_true(clock_now().monotonic_ns == 0);
-    clock_allow();
-    assert_true(clock_ticks_after() > ticks);
-    assert_true(clock_now().monotonic_ns != 0);
 }
 
 /* ---- between threads: CK-1 ---- */
@@ -200,11 +150,10 @@ static void *take_turns(void *first)
     return NULL;
 }
 
-static void what_is_handed_over_is_stamped_in_order(void **state)
+TEST(what_is_handed_over_is_stamped_in_order)
 {
     pthread_t other;
 
-    (void)state;
     clock_init(true);
     atomic_store(&g_turn, 0);
     g_stamp = 0;
@@ -214,14 +163,40 @@ static void what_is_handed_over_is_stamped_in_order(void **state)
     assert_int_equal(g_wrong, 0);
 }
 
-int main(void)
+TEST(without_system_calls_time_is_an_order)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(monotonic_counts_nanoseconds),
-        cmocka_unit_test(a_forbidden_counter_is_replaced_at_its_own_rate),
-        cmocka_unit_test(what_is_handed_over_is_stamped_in_order),
-        cmocka_unit_test(without_system_calls_time_is_an_order),
-        cmocka_unit_test(an_interrupted_reading_is_late_if_it_is_kept_at_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    uint64_t before;
+    uint64_t ticks;
+
+    clock_init(true);
+    before = clock_ticks_after();
+    clock_forbid_all();
+    ticks = clock_ticks_before();
+    assert_true(ticks > before);
+    assert_true(clock_ticks_after() == ticks + 1);
+    assert_true(clock_now().monotonic_ns == 0);
+    clock_allow();
+    assert_true(clock_ticks_after() > ticks);
+    assert_true(clock_now().monotonic_ns != 0);
+}
+
+/* The importer takes of many readings the one whose time is earliest for its ticks. */
+TEST(an_interrupted_reading_is_late_if_it_is_kept_at_all)
+{
+    struct clock_instant now;
+
+    if (!arch_has_counter())
+        skip();
+    g_n_late = UINT32_MAX;
+    clock_init(true);
+    if (clock_unit() == LOG_CLOCK_TSC) {
+        now = clock_now();
+        assert_true(now.monotonic_ns - now.ticks >= 1000000 && now.monotonic_ns > now.ticks);
+        g_n_read = 0;
+        g_n_late = 2;
+        (void)clock_now();
+        assert_true(g_n_read > 2); /* the first two were not good enough */
+    }
+    g_n_late = 0;
+    clock_init(true);
 }

@@ -3,18 +3,11 @@
  * called; or nothing changes. */
 #include "collector/os/code_patch.h"
 #include "collector/os/sys.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 #if !defined(__x86_64__)
 #    error "write the functions of this architecture here"
@@ -93,12 +86,11 @@ static uintptr_t start(void)
     return (uintptr_t)&__executable_start;
 }
 
-static void other_bytes_change_nothing(void **state)
+TEST(other_bytes_change_nothing)
 {
     struct code_patch patches[2] = {patch_of((uintptr_t)plus_one, 1),
                                     patch_of((uintptr_t)plus_two, 2)};
 
-    (void)state;
     patches[1].expected[4] ^= 1;
     assert_int_equal(code_patch_apply(patches, 2, start()), LOG_INSIDE_CHANGED);
     patches[1].expected[4] ^= 1;
@@ -108,12 +100,11 @@ static void other_bytes_change_nothing(void **state)
     assert_int_equal(plus_two(1), 3);
 }
 
-static void all_or_nothing(void **state)
+TEST(all_or_nothing)
 {
     struct code_patch patches[2] = {patch_of((uintptr_t)plus_one, 1),
                                     patch_of((uintptr_t)plus_two, 2)};
 
-    (void)state;
     patches[1].fixes[0].target += (uintptr_t)1 << 40; /* no jump reaches that */
     assert_int_equal(code_patch_apply(patches, 2, start()), LOG_INSIDE_REFUSED);
     patches[1].fixes[0].target -= (uintptr_t)1 << 40;
@@ -130,13 +121,12 @@ static void all_or_nothing(void **state)
     assert_int_equal(plus_one(1), 2);
 }
 
-static void a_redirected_function_can_still_be_called(void **state)
+TEST(a_redirected_function_can_still_be_called)
 {
     struct code_patch patches[2] = {patch_of((uintptr_t)plus_one, 0x123456789abcdef0),
                                     patch_of((uintptr_t)plus_two, 2)};
     char protection[5];
 
-    (void)state;
     assert_int_equal(code_patch_apply(patches, 2, start()), LOG_INSIDE_RECORDED);
     assert_int_equal(plus_one(5), 1000);
     assert_int_equal(g_last.value, 5);
@@ -151,11 +141,10 @@ static void a_redirected_function_can_still_be_called(void **state)
     assert_string_equal(protection, "r-xp");
 }
 
-static void what_is_relative_names_the_same_elsewhere(void **state)
+TEST(what_is_relative_names_the_same_elsewhere)
 {
     struct code_patch patch = patch_of((uintptr_t)first_of, 3);
 
-    (void)state;
     patch.n_expected = 7;
     memcpy(patch.expected, (const void *)patch.address, 7);
     memcpy(patch.moved, patch.expected, 7);
@@ -171,16 +160,4 @@ static void what_is_relative_names_the_same_elsewhere(void **state)
     assert_int_equal(code_patch_apply(&patch, 1, start()), LOG_INSIDE_RECORDED);
     assert_int_equal(first_of(), 1000);
     assert_int_equal(((uint64_t(*)(void))patch.original)(), 77);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_bytes_change_nothing),
-        cmocka_unit_test(all_or_nothing),
-        cmocka_unit_test(a_redirected_function_can_still_be_called),
-        cmocka_unit_test(what_is_relative_names_the_same_elsewhere),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What the environment says, and who wins when the recorder says something else. */
 #include "collector/os/config.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static struct config read_config(const char *const *environment)
 {
@@ -25,12 +17,11 @@ static struct config read_config(const char *const *environment)
     return config;
 }
 
-static void nothing_set_means_defaults(void **state)
+TEST(nothing_set_means_defaults)
 {
     const char *environment[] = {"PATH=/bin", NULL};
     struct config config = read_config(environment);
 
-    (void)state;
     assert_string_equal(config.output, "mtrace_%e_%t_%p.dat");
     assert_string_equal(config.pool, "");
     assert_int_equal(config.unwinder, CONFIG_UNWINDER_FAST);
@@ -43,24 +34,22 @@ static void nothing_set_means_defaults(void **state)
     assert_null(config.bad_variable);
 }
 
-static void the_clock_can_be_chosen(void **state)
+TEST(the_clock_can_be_chosen)
 {
     const char *monotonic[] = {"MTRACE_CLOCK=monotonic", NULL};
     const char *senseless[] = {"MTRACE_CLOCK=sundial", NULL};
 
-    (void)state;
     assert_false(read_config(monotonic).may_use_tsc);
     assert_true(read_config(senseless).may_use_tsc);
     assert_string_equal(read_config(senseless).bad_variable, "MTRACE_CLOCK");
 }
 
-static void no_environment_is_an_empty_one(void **state)
+TEST(no_environment_is_an_empty_one)
 {
-    (void)state;
     assert_string_equal(read_config(NULL).output, "mtrace_%e_%t_%p.dat");
 }
 
-static void the_recorder_wins(void **state)
+TEST(the_recorder_wins)
 {
     const char *environment[] = {
         "MTRACE_OUTPUT=mine.dat", "MTRACE_UNWINDER=none",
@@ -69,7 +58,6 @@ static void the_recorder_wins(void **state)
         NULL};
     struct config config = read_config(environment);
 
-    (void)state;
     assert_string_equal(config.output, "/a b/run.dat");
     assert_string_equal(config.pool, "/a b/run.dat.live");
     assert_int_equal(config.recorder_pid, 12);
@@ -77,7 +65,7 @@ static void the_recorder_wins(void **state)
     assert_int_equal(config.unwinder, CONFIG_UNWINDER_NONE);
 }
 
-static void sizes_have_units(void **state)
+TEST(sizes_have_units)
 {
     static const struct {
         const char *variable;
@@ -88,7 +76,6 @@ static void sizes_have_units(void **state)
         {"MTRACE_MAX_LIVE=1GiB", 1073741824u}, {"MTRACE_MAX_LIVE=0", 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *environment[] = {cases[i].variable, NULL};
         struct config config = read_config(environment);
@@ -97,13 +84,12 @@ static void sizes_have_units(void **state)
     }
 }
 
-static void senseless_values_leave_the_default_and_are_named(void **state)
+TEST(senseless_values_leave_the_default_and_are_named)
 {
     static const char *const cases[] = {
         "MTRACE_MAX_LIVE=4 G", "MTRACE_MAX_LIVE=-1", "MTRACE_MAX_LIVE=1GX",
         "MTRACE_MAX_LIVE=99999999999999999999", "MTRACE_MAX_LIVE=99999999999T"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *environment[] = {cases[i], NULL};
         struct config config = read_config(environment);
@@ -114,58 +100,53 @@ static void senseless_values_leave_the_default_and_are_named(void **state)
     assert_string_equal(read_config(environment).bad_variable, "MTRACE_UNWINDER");
 }
 
-static void only_a_recorder_begins_without_a_window(void **state)
+TEST(only_a_recorder_begins_without_a_window)
 {
     const char *bare[] = {"MTRACE_WINDOW_CLOSED=1", NULL};
     const char *recorded[] = {"MTRACE_WINDOW_CLOSED=1", "MTRACE_RECORDER_PID=12", NULL};
     struct config config;
 
-    (void)state;
     config_read(bare, &config);
     assert_false(config.is_disabled_by_default);
     config_read(recorded, &config);
     assert_true(config.is_disabled_by_default);
 }
 
-static void a_program_started_off_can_be_switched_on(void **state)
+TEST(a_program_started_off_can_be_switched_on)
 {
     const char *environment[] = {"MTRACE_DISABLE_BY_DEFAULT=1", NULL};
     const char *other[] = {"MTRACE_DISABLE_BY_DEFAULT=1", "MTRACE_SIGNAL_TOGGLE=SIGUSR2", NULL};
 
-    (void)state;
     assert_int_equal(read_config(environment).toggle_signal, SIGUSR1);
     assert_int_equal(read_config(other).toggle_signal, SIGUSR2);
 }
 
-static void names_are_not_prefixes(void **state)
+TEST(names_are_not_prefixes)
 {
     const char *environment[] = {"MTRACE_OUTPUT_OLD=x", "MTRACE_OUTPUT", "MTRACE_OUTPUT=y", NULL};
 
-    (void)state;
     assert_string_equal(config_find(environment, "MTRACE_OUTPUT"), "y");
     assert_null(config_find(environment, "MTRACE_OUTPU"));
 }
 
-static void ancestors_are_read(void **state)
+TEST(ancestors_are_read)
 {
     const char *environment[] = {"MTRACE_PARENT=00000000000000000042:0000000007:1:/tmp/a:b.dat",
                                  NULL};
     struct config config = read_config(environment);
 
-    (void)state;
     assert_true(config.ancestor_run_id == 42);
     assert_int_equal(config.ancestor_pid, 7);
     assert_true(config.is_ancestor_tracing);
     assert_string_equal(config.ancestor, "/tmp/a:b.dat");
 }
 
-static void patterns_are_expanded(void **state)
+TEST(patterns_are_expanded)
 {
     char text[256] = "";
     char expected[256];
     struct fmt out = FMT_BUFFER(text);
 
-    (void)state;
     config_expand("%e/%p-%n-%%-%x-%", 3, &out);
     snprintf(expected, sizeof(expected), "test_config/%d-3-%%-%%x-%%", (int)getpid());
     assert_string_equal(text, expected);
@@ -173,34 +154,14 @@ static void patterns_are_expanded(void **state)
     assert_false(config_is_numbered("a%%n"));
 }
 
-static void texts_are_cut_at_their_room(void **state)
+TEST(texts_are_cut_at_their_room)
 {
     char text[4] = "";
     struct fmt out = FMT_BUFFER(text);
 
-    (void)state;
     fmt_decimal(&out, 12);
     assert_false(out.is_cut);
     fmt_hex(&out, 0xabc);
     assert_true(out.is_cut);
     assert_string_equal(text, "12a");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_a_recorder_begins_without_a_window),
-        cmocka_unit_test(nothing_set_means_defaults),
-        cmocka_unit_test(the_clock_can_be_chosen),
-        cmocka_unit_test(no_environment_is_an_empty_one),
-        cmocka_unit_test(the_recorder_wins),
-        cmocka_unit_test(sizes_have_units),
-        cmocka_unit_test(senseless_values_leave_the_default_and_are_named),
-        cmocka_unit_test(a_program_started_off_can_be_switched_on),
-        cmocka_unit_test(names_are_not_prefixes),
-        cmocka_unit_test(ancestors_are_read),
-        cmocka_unit_test(patterns_are_expanded),
-        cmocka_unit_test(texts_are_cut_at_their_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,11 @@
 /* Our symbol lookup against dlsym, over everything that libc defines. */
 #include "collector/os/elf_lookup.h"
 #include "collector/os/real.h"
+#include "tests/lib/unit.h"
 
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static struct link_map *find_object(const char *part)
 {
@@ -44,14 +36,13 @@ static uint32_t count_symbols(const struct elf_lookup *object)
     return last + 1;
 }
 
-static void libc_functions_are_those_of_dlsym(void **state)
+TEST(libc_functions_are_those_of_dlsym)
 {
     struct link_map *map = find_object("libc.so.6");
     struct elf_lookup libc = elf_lookup_open(map);
     void *handle = dlopen("libc.so.6", RTLD_NOLOAD | RTLD_NOW);
     unsigned n_compared = 0;
 
-    (void)state;
     assert_non_null(handle);
     for (uint32_t i = 1; i < count_symbols(&libc); i++) {
         const char *name = libc.strings + libc.symbols[i].st_name;
@@ -70,26 +61,38 @@ static void libc_functions_are_those_of_dlsym(void **state)
     dlclose(handle);
 }
 
+/* To AArch64 the tag of that number is DT_AARCH64_AUTH_RELRSZ: bytes, and more than there are
+ * symbols. */
+TEST(only_mips_says_how_many_symbols_there_are)
+{
+    ElfW(Dyn) dynamic[] = {{.d_tag = DT_MIPS_SYMTABNO, .d_un.d_val = 40}, {.d_tag = DT_NULL}};
+    const struct link_map map = {.l_ld = dynamic};
+
+#if defined(__mips__)
+    assert_int_equal(elf_lookup_open(&map).n_symbols, 40);
+#else
+    assert_int_equal(elf_lookup_open(&map).n_symbols, 0);
+#endif
+}
+
 /* Old versions of a name are hidden: what nothing can be linked against today is not found. */
-static void hidden_versions_are_skipped(void **state)
+TEST(hidden_versions_are_skipped)
 {
     struct link_map *map = find_object("libc.so.6");
     struct elf_lookup libc = elf_lookup_open(map);
 
-    (void)state;
     assert_null(elf_lookup_find(&libc, "cfree"));
     assert_null(elf_lookup_find(&libc, "no_such_function"));
     assert_null(elf_lookup_find(&libc, ""));
 }
 
-static void the_vdso_is_found(void **state)
+TEST(the_vdso_is_found)
 {
     int (*gettime)(clockid_t, struct timespec *);
     void *found = real_find_in_vdso("__vdso_clock_gettime");
     struct timespec ours;
     struct timespec theirs;
 
-    (void)state;
     if (!found)
         skip();
     memcpy(&gettime, &found, sizeof(found));
@@ -99,9 +102,8 @@ static void the_vdso_is_found(void **state)
 }
 
 /* This program is first in load order, as a preloaded library nearly is. */
-static void real_functions_are_the_next_definitions(void **state)
+TEST(real_functions_are_the_next_definitions)
 {
-    (void)state;
     assert_true(real_init(NULL));
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* these bring their own */
     assert_true(real_is_glibc_malloc());
@@ -112,13 +114,12 @@ static void real_functions_are_the_next_definitions(void **state)
     assert_false(real_is_malloc_ours());
 }
 
-static void early_blocks_are_apart_and_keep_their_contents(void **state)
+TEST(early_blocks_are_apart_and_keep_their_contents)
 {
     char *a = real_bootstrap_allocate(0, 100);
     char *b = real_bootstrap_allocate(64, 100);
     char *moved;
 
-    (void)state;
     assert_false(real_is_bootstrap());
     assert_non_null(a);
     assert_non_null(b);
@@ -132,32 +133,4 @@ static void early_blocks_are_apart_and_keep_their_contents(void **state)
     assert_string_equal(moved, "kept");
     free(moved);
     assert_null(real_bootstrap_allocate(0, 1 << 20));
-}
-
-/* To AArch64 the tag of that number is DT_AARCH64_AUTH_RELRSZ: bytes, and more than there are
- * symbols. */
-static void only_mips_says_how_many_symbols_there_are(void **state)
-{
-    ElfW(Dyn) dynamic[] = {{.d_tag = DT_MIPS_SYMTABNO, .d_un.d_val = 40}, {.d_tag = DT_NULL}};
-    const struct link_map map = {.l_ld = dynamic};
-
-    (void)state;
-#if defined(__mips__)
-    assert_int_equal(elf_lookup_open(&map).n_symbols, 40);
-#else
-    assert_int_equal(elf_lookup_open(&map).n_symbols, 0);
-#endif
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(libc_functions_are_those_of_dlsym),
-        cmocka_unit_test(only_mips_says_how_many_symbols_there_are),
-        cmocka_unit_test(hidden_versions_are_skipped),
-        cmocka_unit_test(the_vdso_is_found),
-        cmocka_unit_test(real_functions_are_the_next_definitions),
-        cmocka_unit_test(early_blocks_are_apart_and_keep_their_contents),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,20 +2,13 @@
 /* ld.so's lock is found, never waited for, and nobody's in a fork child whose parent's thread held
  * it. */
 #include "collector/os/loader_lock.h"
+#include "tests/lib/unit.h"
 
 #include <link.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     MOST_SECONDS = 20
@@ -36,11 +29,10 @@ static int look_nested(struct dl_phdr_info *unused, size_t size, void *context)
     return 1;
 }
 
-static void test_nested(void **state)
+TEST(test_nested)
 {
     int n_had = 0;
 
-    (void)state;
     assert_true(loader_lock_find());
     assert_true(loader_lock_try());
     assert_false(loader_lock_try());
@@ -73,13 +65,12 @@ static int look_in_child(void)
     return wrong | (n_had == 10 ? 0 : 4);
 }
 
-static void test_other_thread(void **state)
+TEST(test_other_thread)
 {
     pthread_t thread;
     pid_t child;
     int status = 0;
 
-    (void)state;
     assert_true(loader_lock_find());
     pthread_barrier_init(&g_step, NULL, 2);
     pthread_create(&thread, NULL, hold, NULL);
@@ -95,14 +86,4 @@ static void test_other_thread(void **state)
     assert_int_equal(status, 0);
     assert_true(loader_lock_try());
     loader_lock_leave();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nested),
-        cmocka_unit_test(test_other_thread),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A block belongs to one thread at a time, and comes back as it was given. */
 #include "collector/os/memory.h"
+#include "tests/lib/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_THREADS = 8,
@@ -42,12 +34,11 @@ static void put(struct block *block)
     block_pool_put(&g_pool, block);
 }
 
-static void the_last_put_is_the_first_taken_as_it_was(void **state)
+TEST(the_last_put_is_the_first_taken_as_it_was)
 {
     struct block *first = block_pool_take(&g_pool);
     struct block *second = block_pool_take(&g_pool);
 
-    (void)state;
     assert_ptr_not_equal(first, second);
     assert_int_equal(first->n_uses, 0);
     first->n_uses = 1;
@@ -63,12 +54,11 @@ static void the_last_put_is_the_first_taken_as_it_was(void **state)
 }
 
 /* BP-1: what was kept once stays, what comes over the limit goes. */
-static void a_crowd_leaves_no_more_than_the_limit(void **state)
+TEST(a_crowd_leaves_no_more_than_the_limit)
 {
     struct block *blocks[3 * MOST_KEPT];
     unsigned n_mapped = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 3 * MOST_KEPT; i++)
         blocks[i] = block_pool_take(&g_pool);
     for (unsigned i = 0; i < 3 * MOST_KEPT; i++)
@@ -93,12 +83,11 @@ static void *take_and_put(void *ret_n_wrong)
     return NULL;
 }
 
-static void no_two_threads_have_one_block(void **state)
+TEST(no_two_threads_have_one_block)
 {
     pthread_t threads[N_THREADS];
     uintptr_t n_wrong[N_THREADS];
 
-    (void)state;
     for (unsigned i = 0; i < N_THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, take_and_put, &n_wrong[i]), 0);
     for (unsigned i = 0; i < N_THREADS; i++) {
@@ -107,26 +96,14 @@ static void no_two_threads_have_one_block(void **state)
     }
 }
 
-static void a_child_forgets_what_is_not_mapped_there(void **state)
+TEST(a_child_forgets_what_is_not_mapped_there)
 {
     struct block *kept = block_pool_take(&g_pool);
     struct block *fresh;
 
-    (void)state;
     put(kept);
     block_pool_forget(&g_pool);
     fresh = block_pool_take(&g_pool);
     assert_ptr_not_equal(fresh, kept);
     put(fresh);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_put_is_the_first_taken_as_it_was),
-        cmocka_unit_test(a_crowd_leaves_no_more_than_the_limit),
-        cmocka_unit_test(no_two_threads_have_one_block),
-        cmocka_unit_test(a_child_forgets_what_is_not_mapped_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,12 @@
 #include "collector/groups/object_walk.h"
 #include "collector/os/rare_lock.h"
 #include "collector/os/sys.h"
+#include "tests/lib/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     HELD_NS = 300000000,
@@ -40,12 +33,11 @@ static void *hold_for_long(void *unused)
     return NULL;
 }
 
-static void who_is_kept_from_running_keeps_it(void **state)
+TEST(who_is_kept_from_running_keeps_it)
 {
     struct rare_hold hold;
     pthread_t thread;
 
-    (void)state;
     pthread_barrier_init(&g_taken, NULL, 2);
     assert_int_equal(pthread_create(&thread, NULL, hold_for_long, NULL), 0);
     pthread_barrier_wait(&g_taken);
@@ -55,14 +47,13 @@ static void who_is_kept_from_running_keeps_it(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-static void a_child_takes_it_from_its_parents_thread(void **state)
+TEST(a_child_takes_it_from_its_parents_thread)
 {
     struct rare_hold hold;
     pthread_t thread;
     int status = -1;
     pid_t child;
 
-    (void)state;
     g_was_given_up = false;
     assert_int_equal(pthread_create(&thread, NULL, hold_for_long, NULL), 0);
     pthread_barrier_wait(&g_taken);
@@ -83,12 +74,11 @@ static void *end_with_it(void *unused)
     return NULL;
 }
 
-static void who_has_ended_has_it_no_more(void **state)
+TEST(who_has_ended_has_it_no_more)
 {
     struct rare_hold hold;
     pthread_t thread;
 
-    (void)state;
     assert_int_equal(pthread_create(&thread, NULL, end_with_it, NULL), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(rare_lock_take(&g_lock, &hold));
@@ -96,23 +86,21 @@ static void who_has_ended_has_it_no_more(void **state)
 }
 
 /* The kernel gives ids of threads again. */
-static void who_has_the_id_of_an_ended_holder_takes_it(void **state)
+TEST(who_has_the_id_of_an_ended_holder_takes_it)
 {
     struct rare_hold hold;
 
-    (void)state;
     g_lock.holder = (uint64_t)getpid() << 32 | (uint32_t)gettid();
     assert_true(rare_lock_take(&g_lock, &hold));
     rare_lock_give_up(&g_lock, &hold);
     assert_int_equal(g_lock.holder, 0);
 }
 
-static void who_has_it_is_not_kept_waiting_for_himself(void **state)
+TEST(who_has_it_is_not_kept_waiting_for_himself)
 {
     struct rare_hold hold;
     struct rare_hold again;
 
-    (void)state;
     assert_true(rare_lock_take(&g_lock, &hold));
     assert_false(rare_lock_take(&g_lock, &again));
     rare_lock_give_up(&g_lock, &hold);
@@ -120,8 +108,7 @@ static void who_has_it_is_not_kept_waiting_for_himself(void **state)
     rare_lock_give_up(&g_lock, &again);
 }
 
-/* ---- what it guards ----------------------------------------------------------------------------
- */
+/* ---- what it guards -------------------------------------------------------------------------- */
 
 static char g_objects[N_THREADS][3];
 
@@ -146,11 +133,10 @@ static unsigned count_of(const void *object)
     return n;
 }
 
-static void each_root_is_there_once(void **state)
+TEST(each_root_is_there_once)
 {
     pthread_t threads[N_THREADS];
 
-    (void)state;
     for (unsigned i = 0; i < N_THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, register_and_remove, g_objects[i]), 0);
     for (unsigned i = 0; i < N_THREADS; i++)
@@ -158,18 +144,4 @@ static void each_root_is_there_once(void **state)
     for (unsigned i = 0; i < N_THREADS; i++)
         for (unsigned k = 0; k < 3; k++)
             assert_int_equal(count_of(&g_objects[i][k]), k != (N_ROUNDS - 1) % 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_is_kept_from_running_keeps_it),
-        cmocka_unit_test(a_child_takes_it_from_its_parents_thread),
-        cmocka_unit_test(who_has_ended_has_it_no_more),
-        cmocka_unit_test(who_has_the_id_of_an_ended_holder_takes_it),
-        cmocka_unit_test(who_has_it_is_not_kept_waiting_for_himself),
-        cmocka_unit_test(each_root_is_there_once),
-    };
-
-    return cmocka_run_group_tests_name("rare_lock", tests, NULL, NULL);
 }

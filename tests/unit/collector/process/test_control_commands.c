@@ -3,6 +3,7 @@
  * is nobody to give any. */
 #include "collector/events/allocator_guard.h"
 #include "collector/log/segment.h"
+#include "collector/os/clock.h"
 #include "collector/process/control_commands.h"
 #include "collector/thread/state.h"
 #include "lib/abi/log_format.h"
@@ -33,12 +34,11 @@ enum {
 
 static struct log_fixture g_log;
 
-/* ---- what control_commands.c calls, and what happens in the midst of it
- * ------------------------------------ */
+/* ---- what control_commands.c calls, and what happens in the midst of it ---------------------- */
 
 static void (*g_in_the_midst)(void); /* once, while a window is being begun or ended */
 static _Atomic uint32_t g_n_switches, g_n_marked, g_n_unwritten;
-static char g_marks[MOST_MARKS][LOG_CONTROL_NAME_BYTES];
+static char g_marks[MOST_MARKS][LOG_MAILBOX_NAME_BYTES];
 static _Atomic bool g_is_child;
 static unsigned g_n_left;
 
@@ -88,8 +88,7 @@ void __wrap_end_recording(void)
     g_n_left++;
 }
 
-/* ---- the recorder -------------------------------------------------------------------------------
- */
+/* ---- the recorder ---------------------------------------------------------------------------- */
 
 static uint32_t g_n_wanted;
 
@@ -116,7 +115,7 @@ static uint32_t n_handled(void)
 /* A recording that nobody has ordered anything of. */
 static void begin_again(bool is_tracing)
 {
-    struct log_control *control = segment_commands_get();
+    struct log_mailbox *control = segment_commands_get();
 
     memset(control, 0, sizeof(*control));
     control_commands_begin(is_tracing);
@@ -145,8 +144,7 @@ static int finish(void **state)
     return 0;
 }
 
-/* ---- another thread obeys
- * ------------------------------------------------------------------------ */
+/* ---- another thread obeys -------------------------------------------------------------------- */
 
 static _Atomic int g_stage;
 
@@ -261,8 +259,7 @@ static void of_what_two_threads_look_for_each_is_done_once(void **state)
     assert_int_equal(n_handled(), N_COMMANDS);
 }
 
-/* ---- who does not come back
- * ---------------------------------------------------------------------- */
+/* ---- who does not come back ------------------------------------------------------------------ */
 
 static void a_child_of_a_fork_in_the_midst_obeys(void **state)
 {
@@ -276,7 +273,7 @@ static void a_child_of_a_fork_in_the_midst_obeys(void **state)
     child = fork();
     if (child == 0) { /* its log is the parent's here, its recording is not */
         bool is_due = state_start(STATE_RECORDING);
-        state_record(2, false);
+        state_record(false);
         begin_again(false);
         want(LOG_COMMAND_START);
         control_commands_handle();
@@ -358,20 +355,29 @@ static void who_interrupts_it_leaves_it_to_who_is_interrupted(void **state)
     assert_int_equal(g_n_switches, 2);
 }
 
-/* The recorder nudges once for what it gives, as soon as it knows where. */
-static void who_is_nudged_as_soon_as_can_be_obeys(void **state)
+static void write_event(void)
 {
-    const uint64_t run_id = g_state_shared.run_id;
+    assert_true(__real_record_note(LOG_TRACING, true, LOG_SWITCH_PROGRAM));
+}
+
+/* In the same segment, with tracing on: the time of the event decides (RO-4). */
+static void an_event_finds_a_command_after_a_while(void **state)
+{
+    const uint64_t while_ticks = 1ull << 20;
+    uint64_t since, sequence;
 
     (void)state;
     begin_again(true);
-    assert_int_equal(segment_commands_get()->wakeup_address, 0);
-    state_record(run_id, true);
-    control_commands_receive();
-    assert_int_equal(g_state_shared.run_id, run_id);
-    assert_int_equal(segment_commands_get()->wakeup_address, state_wakeup_address());
+    state_clear_wakeup();
+    write_event();
+    sequence = segment_log()->next_sequence;
     want(LOG_COMMAND_STOP);
-    *(volatile uint8_t *)(uintptr_t)segment_commands_get()->wakeup_address = 1;
+    since = clock_ticks_before();
+    while (clock_ticks_before() - since < while_ticks)
+        ;
+    assert_false(mode_has(MODE_WAKEUP));
+    write_event();
+    assert_int_equal(segment_log()->next_sequence, sequence);
     assert_true(mode_has(MODE_WAKEUP));
     control_commands_handle();
     assert_int_equal(n_handled(), 1);
@@ -402,7 +408,7 @@ static void who_obeys_inside_of_an_allocator_says_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_is_nudged_as_soon_as_can_be_obeys),
+        cmocka_unit_test(an_event_finds_a_command_after_a_while),
         cmocka_unit_test(who_obeys_inside_of_an_allocator_says_so),
         cmocka_unit_test(a_mark_that_comes_while_a_window_is_begun_is_written_once),
         cmocka_unit_test(a_stop_that_comes_while_a_window_is_begun_is_not_undone),

@@ -2,22 +2,14 @@
 /* What the program sees of its environment. */
 #include "collector/process/environment.h"
 #include "collector/thread/state.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/collector/log_fixture.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_ROUNDS = 30000
@@ -34,9 +26,8 @@ static void assert_left(const char *preload, const char *expected)
         assert_string_equal(text, expected);
 }
 
-static void our_entry_leaves_what_was_there(void **state)
+TEST(our_entry_leaves_what_was_there)
 {
-    (void)state;
     assert_left("/usr/lib/mtrace/libmtrace.so", NULL);
     assert_left("libmtrace.so", NULL);
     assert_left("/x/libmtrace.so:", "");
@@ -47,7 +38,7 @@ static void our_entry_leaves_what_was_there(void **state)
 }
 
 /* The array of main's third argument keeps its length: no NULL comes early. */
-static void variables_go_and_others_stay_in_order(void **state)
+TEST(variables_go_and_others_stay_in_order)
 {
     char preload[] = "LD_PRELOAD=/x/libmtrace.so:liba.so";
     char recorder[] = "MTRACE_RECORDER=MTRACE_OUTPUT=x";
@@ -55,7 +46,6 @@ static void variables_go_and_others_stay_in_order(void **state)
                        (char[]){"B=2"}, NULL};
     char **old = environ;
 
-    (void)state;
     environ = initial;
     environment_restore(initial);
     assert_ptr_not_equal(environ, initial);
@@ -72,7 +62,7 @@ static void variables_go_and_others_stay_in_order(void **state)
 }
 
 /* As setenv in a constructor leaves it. */
-static void an_array_that_is_not_the_kernels_is_restored_in_place(void **state)
+TEST(an_array_that_is_not_the_kernels_is_restored_in_place)
 {
     char preload[] = "LD_PRELOAD=/x/libmtrace.so:liba.so";
     char recorder[] = "MTRACE_RECORDER=MTRACE_OUTPUT=x";
@@ -80,7 +70,6 @@ static void an_array_that_is_not_the_kernels_is_restored_in_place(void **state)
     char *other[] = {recorder, preload, (char[]){"A=1"}, (char[]){"C=3"}, NULL};
     char **old = environ;
 
-    (void)state;
     environ = other;
     environment_restore(initial);
     assert_ptr_equal(environ, other);
@@ -106,9 +95,8 @@ static void assert_options(const char *recorders, const char *expected)
     environ = old;
 }
 
-static void only_the_recorders_own_option_of_a_sanitizer_goes(void **state)
+TEST(only_the_recorders_own_option_of_a_sanitizer_goes)
 {
-    (void)state;
     assert_options("verify_asan_link_order=0", "ASAN_OPTIONS=verify_asan_link_order=0");
     g_state_config.adds_asan_option = true;
     assert_options("verify_asan_link_order=0", "A=1");
@@ -119,8 +107,7 @@ static void only_the_recorders_own_option_of_a_sanitizer_goes(void **state)
     g_state_config.adds_asan_option = false;
 }
 
-/* ---- what is executed is told of us
- * ---------------------------------------------------------------- */
+/* ---- what is executed is told of us ---------------------------------------------------------- */
 
 static _Atomic unsigned g_n_come;
 
@@ -142,7 +129,7 @@ static void *switch_always(void *unused)
     return unused;
 }
 
-static void who_is_left_stays_so_whoever_switches_meanwhile(void **state)
+TEST(who_is_left_stays_so_whoever_switches_meanwhile)
 {
     char *none[] = {NULL};
     char **old = environ;
@@ -151,7 +138,6 @@ static void who_is_left_stays_so_whoever_switches_meanwhile(void **state)
     pthread_t thread;
     const char *digit;
 
-    (void)state;
     log_fixture_open(&log, 1, 1 << 24);
     environ = none;
     environment_announce();
@@ -168,16 +154,4 @@ static void who_is_left_stays_so_whoever_switches_meanwhile(void **state)
     assert_int_equal(n_wrong, 0);
     environ = old;
     log_fixture_close(&log);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(our_entry_leaves_what_was_there),
-        cmocka_unit_test(variables_go_and_others_stay_in_order),
-        cmocka_unit_test(an_array_that_is_not_the_kernels_is_restored_in_place),
-        cmocka_unit_test(only_the_recorders_own_option_of_a_sanitizer_goes),
-        cmocka_unit_test(who_is_left_stays_so_whoever_switches_meanwhile),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,25 +6,17 @@
 #include "collector/process/exec_target.h"
 #include "lib/abi/elf_loader.h"
 #include "lib/abi/log_format.h"
+#include "tests/lib/unit.h"
 
 #include <elf.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     PATH_BYTES = 512
@@ -133,9 +125,8 @@ static int tear_down(void **state)
     return system(command);
 }
 
-static void what_cannot_be_read_is_one_of_ours(void **state)
+TEST(what_cannot_be_read_is_one_of_ours)
 {
-    (void)state;
     expect("here", false, "lib/mtrace/libmtrace.so");
     expect("missing", false, "lib/mtrace/libmtrace.so");
     assert_string_equal(exec_target_library(NULL, false), g_own);
@@ -144,9 +135,8 @@ static void what_cannot_be_read_is_one_of_ours(void **state)
 }
 
 /* None, as long as it is not installed; and both ways from where either one lies. */
-static void the_other_width_has_its_own(void **state)
+TEST(the_other_width_has_its_own)
 {
-    (void)state;
     if (ARCH_OTHER_MACHINE == EM_NONE)
         skip();
     expect("there", false, NULL);
@@ -157,22 +147,20 @@ static void the_other_width_has_its_own(void **state)
     in_folder(g_own, "lib/mtrace/libmtrace.so");
 }
 
-static void another_machine_has_none(void **state)
+TEST(another_machine_has_none)
 {
     const char *loader = g_loader;
 
-    (void)state;
     MAKE_PROGRAM(64, "elsewhere", EM_S390, loader);
     expect("elsewhere", false, NULL);
 }
 
-static void only_the_loader_of_glibc_is_given_ours(void **state)
+TEST(only_the_loader_of_glibc_is_given_ours)
 {
     static char text[100000];
     char path[PATH_BYTES];
     char line[PATH_BYTES];
 
-    (void)state;
     make_loaded("usual", false, g_loader);
     expect("usual", false, "lib/mtrace/libmtrace.so");
     make_loaded("musl", false, "/lib/ld-musl-x86_64.so.1");
@@ -192,24 +180,22 @@ static void only_the_loader_of_glibc_is_given_ours(void **state)
     }
 }
 
-static void what_has_no_loader_hands_ours_on_safely(void **state)
+TEST(what_has_no_loader_hands_ours_on_safely)
 {
     char path[PATH_BYTES];
     char wanted[2 * PATH_BYTES];
 
-    (void)state;
     make_loaded("static", false, NULL);
     (void)snprintf(wanted, sizeof(wanted), "%s%s", ELF_LOADER_ROOT, g_own);
     assert_string_equal(exec_target_library(in_folder(path, "static"), false), wanted);
 }
 
-static void a_path_may_begin_at_a_descriptor(void **state)
+TEST(a_path_may_begin_at_a_descriptor)
 {
     char path[PATH_BYTES];
     int folder = open(g_folder, O_PATH);
     int file;
 
-    (void)state;
     make_loaded("musl", false, "/lib/ld-musl-x86_64.so.1");
     file = open(in_folder(path, "musl"), O_RDONLY);
     assert_null(exec_target_library_at(folder, "musl"));
@@ -222,12 +208,11 @@ static void a_path_may_begin_at_a_descriptor(void **state)
     close(folder);
 }
 
-static void a_script_is_what_runs_it(void **state)
+TEST(a_script_is_what_runs_it)
 {
     char line[PATH_BYTES];
     char path[PATH_BYTES];
 
-    (void)state;
     if (ARCH_OTHER_MACHINE == EM_NONE)
         skip();
     assert_true(snprintf(line, sizeof(line), "#! %s -x\n", in_folder(path, "there")) < PATH_BYTES);
@@ -239,12 +224,11 @@ static void a_script_is_what_runs_it(void **state)
     expect("empty", false, "lib/mtrace/libmtrace.so");
 }
 
-static void a_name_is_looked_for(void **state)
+TEST(a_name_is_looked_for)
 {
     char folders[2 * PATH_BYTES];
     char path[PATH_BYTES];
 
-    (void)state;
     if (ARCH_OTHER_MACHINE == EM_NONE)
         skip();
     make_program("first/both", false);
@@ -284,13 +268,12 @@ static void *read_on(void *path)
 }
 
 /* Threads execute at the same time, and all have their library's path in one place. */
-static void a_path_is_whole_while_it_is_found_again(void **state)
+TEST(a_path_is_whole_while_it_is_found_again)
 {
     char path[PATH_BYTES];
     pthread_t reader;
     void *n_cut;
 
-    (void)state;
     if (ARCH_OTHER_MACHINE == EM_NONE)
         skip();
     make("lib/" ARCH_OTHER_TRIPLET "/mtrace/libmtrace.so", "", 0);
@@ -305,19 +288,4 @@ static void a_path_is_whole_while_it_is_found_again(void **state)
     assert_int_equal((uintptr_t)n_cut, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_cannot_be_read_is_one_of_ours),
-        cmocka_unit_test(the_other_width_has_its_own),
-        cmocka_unit_test(another_machine_has_none),
-        cmocka_unit_test(only_the_loader_of_glibc_is_given_ours),
-        cmocka_unit_test(what_has_no_loader_hands_ours_on_safely),
-        cmocka_unit_test(a_path_may_begin_at_a_descriptor),
-        cmocka_unit_test(a_script_is_what_runs_it),
-        cmocka_unit_test(a_name_is_looked_for),
-        cmocka_unit_test(a_path_is_whole_while_it_is_found_again),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TESTS_WITH(set_up, tear_down);

@@ -2,19 +2,12 @@
 /* What is known of blocks: any number of them, and in no more memory than they take, however often
  * a handler leaves. */
 #include "collector/sampling/live_block_index.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/collector/jumps.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_MANY = 300000,
@@ -82,11 +75,10 @@ static void *put_and_take(void *unused)
 }
 
 /* One address again and again, left at any instruction: its places are found again. */
-static void a_jump_costs_no_more_than_a_place(void **state)
+TEST(a_jump_costs_no_more_than_a_place)
 {
     pthread_t thread;
 
-    (void)state;
 #ifdef __SANITIZE_THREAD__
     skip(); /* it runs handlers later than they come, where none can jump out of this */
 #endif
@@ -99,11 +91,10 @@ static void a_jump_costs_no_more_than_a_place(void **state)
 }
 
 /* KB-5 */
-static void what_is_held_for_good_doubles_nothing(void **state)
+TEST(what_is_held_for_good_doubles_nothing)
 {
     uint64_t n_lost = live_block_index_count_lost();
 
-    (void)state;
     put(FIRST_ADDRESS, 9);
     assert_true(is_known(FIRST_ADDRESS, 9));
     for (unsigned i = 0; i < N_HELD; i++) {
@@ -116,11 +107,10 @@ static void what_is_held_for_good_doubles_nothing(void **state)
 }
 
 /* Held or not, a block of that address that another thread gets is another one. */
-static void what_is_held_is_not_put_over(void **state)
+TEST(what_is_held_is_not_put_over)
 {
     struct known_place *place;
 
-    (void)state;
     place = live_block_index_hold(block_at(FIRST_ADDRESS));
     assert_non_null(place);
     put(FIRST_ADDRESS, 11);
@@ -129,12 +119,11 @@ static void what_is_held_is_not_put_over(void **state)
     assert_true(is_known(FIRST_ADDRESS, 11));
 }
 
-static void any_number_is_known(void **state)
+TEST(any_number_is_known)
 {
     const uint64_t n_lost = live_block_index_count_lost();
     struct known_block known;
 
-    (void)state;
     for (uint32_t i = 1; i <= N_MANY; i++)
         put(FIRST_ADDRESS + (uintptr_t)i * 48, i);
     for (uint32_t i = 1; i <= N_MANY; i++)
@@ -153,12 +142,11 @@ static void any_number_is_known(void **state)
     }
 }
 
-static void what_is_no_address_is_not_known(void **state)
+TEST(what_is_no_address_is_not_known)
 {
     const uintptr_t beyond = (uintptr_t)(1ull << 63); /* 0 where addresses have 32 bits */
     struct known_block known;
 
-    (void)state;
     assert_false(live_block_index_take(NULL, &known));
     assert_false(live_block_index_find(block_at(beyond), &known));
     if (beyond != 0)
@@ -166,15 +154,14 @@ static void what_is_no_address_is_not_known(void **state)
     assert_false(live_block_index_move(block_at(beyond), 5, &known));
 }
 
-/* As where a process is attached to once more; what was held meanwhile is let go by who holds it.
- */
-static void what_is_forgotten_is_another_block_when_it_is_put_again(void **state)
+/* As where a process is attached to once more; what was held meanwhile is let go by who holds
+ * it. */
+TEST(what_is_forgotten_is_another_block_when_it_is_put_again)
 {
     uint64_t n_forgotten = 0;
     struct known_place *held;
     uint64_t n_lost;
 
-    (void)state;
     live_block_index_forget_all(); /* what other tests have left */
     n_lost = live_block_index_count_lost();
     for (unsigned i = 0; i < N_MANY; i++) {
@@ -196,16 +183,4 @@ static void what_is_forgotten_is_another_block_when_it_is_put_again(void **state
     assert_int_equal(live_block_index_count_lost(), n_lost);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_jump_costs_no_more_than_a_place),
-        cmocka_unit_test(what_is_held_for_good_doubles_nothing),
-        cmocka_unit_test(what_is_held_is_not_put_over),
-        cmocka_unit_test(any_number_is_known),
-        cmocka_unit_test(what_is_no_address_is_not_known),
-        cmocka_unit_test(what_is_forgotten_is_another_block_when_it_is_put_again),
-    };
-
-    return cmocka_run_group_tests_name("known_blocks", tests, begin, NULL);
-}
+TESTS_WITH(begin, NULL);

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/sampling/sampled_blocks.h"
+#include "tests/lib/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_BLOCKS = 200000, /* several tables */
@@ -21,9 +15,8 @@ static const void *block(uintptr_t number)
     return (const void *)((uintptr_t)0x555555000000u + number * 48);
 }
 
-static void what_was_added_is_taken_once(void **state)
+TEST(what_was_added_is_taken_once)
 {
-    (void)state;
     assert_false(sampled_blocks_take(block(1)));
     assert_true(sampled_blocks_add(block(1)));
     assert_true(sampled_blocks_has(block(1)));
@@ -34,9 +27,8 @@ static void what_was_added_is_taken_once(void **state)
 }
 
 /* A block that ended unseen, and its address is another's. */
-static void an_address_is_there_once(void **state)
+TEST(an_address_is_there_once)
 {
-    (void)state;
     assert_true(sampled_blocks_add(block(3)));
     assert_true(sampled_blocks_add(block(3)));
     assert_int_equal(*sampled_blocks_counter(block(3)), 1);
@@ -45,11 +37,10 @@ static void an_address_is_there_once(void **state)
 }
 
 /* SB-2: counters of a byte come to their end, and stay there. */
-static void many_are_all_found(void **state)
+TEST(many_are_all_found)
 {
     unsigned n_full = 0;
 
-    (void)state;
     for (uintptr_t i = 0; i < N_BLOCKS; i++)
         assert_true(sampled_blocks_add(block(i)));
     for (unsigned i = 0; i < 1 << SAMPLED_BLOCKS_COUNTERS_LOG2; i++)
@@ -65,11 +56,10 @@ static void many_are_all_found(void **state)
         assert_false(sampled_blocks_take(block(i)));
 }
 
-static void counters_that_are_full_stay_so(void **state)
+TEST(counters_that_are_full_stay_so)
 {
     _Atomic uint8_t *counter = sampled_blocks_counter(block(7));
 
-    (void)state;
     *counter = UINT8_MAX;
     assert_true(sampled_blocks_add(block(7)));
     assert_true(sampled_blocks_take(block(7)));
@@ -79,11 +69,10 @@ static void counters_that_are_full_stay_so(void **state)
 }
 
 /* SB-2: realloc(NULL) asks for it, while another sample has its counter. */
-static void null_is_no_sample(void **state)
+TEST(null_is_no_sample)
 {
     _Atomic uint8_t *counter = sampled_blocks_counter(NULL);
 
-    (void)state;
     assert_true(sampled_blocks_add(block(8))); /* so that there are empty places */
     *counter = 1;
     assert_false(sampled_blocks_has(NULL));
@@ -107,12 +96,11 @@ static void *add_and_take(void *context)
     return NULL;
 }
 
-static void threads_do_not_disturb_each_other(void **state)
+TEST(threads_do_not_disturb_each_other)
 {
     uintptr_t numbers[N_THREADS];
     pthread_t threads[N_THREADS];
 
-    (void)state;
     for (unsigned i = 0; i < N_THREADS; i++) {
         numbers[i] = i;
         assert_int_equal(pthread_create(&threads[i], NULL, add_and_take, &numbers[i]), 0);
@@ -121,17 +109,4 @@ static void threads_do_not_disturb_each_other(void **state)
         pthread_join(threads[i], NULL);
     for (unsigned i = 0; i < 1 << SAMPLED_BLOCKS_COUNTERS_LOG2; i++)
         assert_int_equal(g_sampled_blocks_counters[i], 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_added_is_taken_once),
-        cmocka_unit_test(an_address_is_there_once),
-        cmocka_unit_test(many_are_all_found),
-        cmocka_unit_test(counters_that_are_full_stay_so),
-        cmocka_unit_test(null_is_no_sample),
-        cmocka_unit_test(threads_do_not_disturb_each_other),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/sampling/sampler.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/collector/kernel.h"
 
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     MEAN = 524288,
@@ -29,14 +23,13 @@ enum {
 
 /* Classes of equal probability under the exponential distribution: 100 of them, 99 degrees of
  * freedom. */
-static void intervals_are_exponential(void **state)
+TEST(intervals_are_exponential)
 {
     static unsigned counts[N_CLASSES];
     uint64_t generator = 42;
     double chi_square = 0;
     double sum = 0;
 
-    (void)state;
     for (unsigned i = 0; i < N_DRAWS; i++) {
         double interval = (double)sampler_interval(MEAN, &generator) - 0.5;
         counts[(unsigned)(-expm1(-interval / MEAN) * N_CLASSES)]++;
@@ -51,13 +44,12 @@ static void intervals_are_exponential(void **state)
     assert_true(fabs(sum / N_DRAWS - MEAN) < 3. * MEAN / 1000);
 }
 
-/* The ends: the shortest interval is one byte, the longest that 64 bits can draw 44 times the mean.
- */
-static void intervals_are_at_least_a_byte(void **state)
+/* The ends: the shortest interval is one byte, the longest that 64 bits can draw 44 times the
+ * mean. */
+TEST(intervals_are_at_least_a_byte)
 {
     uint64_t generator = 7;
 
-    (void)state;
     for (unsigned i = 0; i < N_DRAWS; i++) {
         uint64_t interval = sampler_interval(1, &generator);
         assert_in_range(interval, 1, 45);
@@ -66,12 +58,11 @@ static void intervals_are_at_least_a_byte(void **state)
 }
 
 /* SA-1, by counting: sizes far below, near and far above the mean, in turn. */
-static void blocks_are_drawn_by_their_size(void **state)
+TEST(blocks_are_drawn_by_their_size)
 {
     static const size_t sizes[] = {0, 1, 100, 3000, 4096, 10000, 1 << 20};
     unsigned drawn[7] = {0};
 
-    (void)state;
     sampler_begin(4096, 5);
     for (unsigned i = 0; i < N_DRAWS; i++)
         for (unsigned k = 0; k < 7; k++)
@@ -105,11 +96,10 @@ static void draw_in_thread(uint64_t seed, uint64_t *ret_bits)
 }
 
 /* SA-3 */
-static void threads_draw_apart_and_runs_alike(void **state)
+TEST(threads_draw_apart_and_runs_alike)
 {
     uint64_t first[N_WORDS], second[N_WORDS], again[N_WORDS];
 
-    (void)state;
     draw_in_thread(77, first);
     draw_in_thread(0, second); /* the second thread of the same run */
     draw_in_thread(77, again);
@@ -141,11 +131,10 @@ static unsigned n_children_that_draw(bool is_counted)
 
 /* SA-4: each draws for itself, though the parent draws nothing in between; 6 deviations are 60 of
  * 400. */
-static void children_draw_for_themselves(void **state)
+TEST(children_draw_for_themselves)
 {
     unsigned counted, uncounted;
 
-    (void)state;
     sampler_begin(1024, 99);
     (void)sampler_takes(1);
     counted = n_children_that_draw(true);
@@ -176,12 +165,11 @@ static void draw_in_grandchild(uint64_t *ret_bits, unsigned n_generations)
 }
 
 /* SA-4, of all their lives. */
-static void children_have_numbers_of_their_own(void **state)
+TEST(children_have_numbers_of_their_own)
 {
     uint64_t(*bits)[N_WORDS] =
         mmap(NULL, 5 * BITS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-    (void)state;
     assert_ptr_not_equal(bits, MAP_FAILED);
     sampler_begin(1024, 5);
     draw_in_grandchild(bits[0], 1);
@@ -193,17 +181,4 @@ static void children_have_numbers_of_their_own(void **state)
         for (unsigned k = 0; k < i; k++)
             assert_memory_not_equal(bits[i], bits[k], BITS_BYTES);
     munmap(bits, 5 * BITS_BYTES);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(intervals_are_exponential),
-        cmocka_unit_test(intervals_are_at_least_a_byte),
-        cmocka_unit_test(blocks_are_drawn_by_their_size),
-        cmocka_unit_test(threads_draw_apart_and_runs_alike),
-        cmocka_unit_test(children_draw_for_themselves),
-        cmocka_unit_test(children_have_numbers_of_their_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

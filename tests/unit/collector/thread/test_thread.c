@@ -6,20 +6,12 @@
 #include "collector/os/sys.h"
 #include "collector/thread/state.h"
 #include "collector/thread/thread.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/collector/kernel.h"
 #include "tests/unit/collector/log_fixture.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_WORDS = 16 * 1024,
@@ -48,7 +40,7 @@ static int begin_recording(void **state)
     if (!state_init(&(const struct state_hooks){.begin_in_child = never_begin})
         || !state_start(STATE_UNSTARTED))
         return 1;
-    state_record(1, true);
+    state_record(true);
     return 0;
 }
 
@@ -95,12 +87,11 @@ static uint64_t n_abandoned(void)
     return atomic_load(&g_log.file->dropped[LOG_DROP_ABANDONED]);
 }
 
-static void a_handler_on_the_same_stack_is_refused(void **state)
+TEST_WITH(a_handler_on_the_same_stack_is_refused, begin_thread, NULL)
 {
     struct thread *thread = enter_at(&g_stack[OUTER]);
     uint64_t guard = thread->guard;
 
-    (void)state;
     assert_null(enter_at(&g_stack[INNER]));
     assert_null(enter_at(&g_stack[OUTER - 2]));
     assert_true(thread->guard == guard);
@@ -110,11 +101,10 @@ static void a_handler_on_the_same_stack_is_refused(void **state)
     thread_leave(thread);
 }
 
-static void who_stands_further_out_goes_on(void **state)
+TEST_WITH(who_stands_further_out_goes_on, begin_thread, NULL)
 {
     struct thread *thread = enter_at(&g_stack[INNER]);
 
-    (void)state;
     assert_ptr_equal(enter_at(&g_stack[OUTER]), thread);
     assert_int_equal(n_abandoned(), 1);
     thread_leave(thread);
@@ -122,22 +112,20 @@ static void who_stands_further_out_goes_on(void **state)
 }
 
 /* Below an outermost handler that was refused once, the mark of who is inside stays. */
-static void a_refused_call_leaves_the_mark(void **state)
+TEST_WITH(a_refused_call_leaves_the_mark, begin_thread, NULL)
 {
     struct thread *thread = enter_at(&g_stack[OUTER]);
 
-    (void)state;
     assert_null(enter_at(&g_stack[INNER]));
     assert_null(enter_at(&g_stack[INNER + 100]));
     assert_int_equal(n_abandoned(), 0);
     thread_leave(thread);
 }
 
-static void another_return_address_proves_it_wherever_it_was(void **state)
+TEST_WITH(another_return_address_proves_it_wherever_it_was, begin_thread, NULL)
 {
     uintptr_t *const stacks[] = {g_stack, g_elsewhere};
 
-    (void)state;
     KERNEL_NEEDS(copies_own);
     for (unsigned i = 0; i < 2; i++) {
         struct thread *thread = enter_at(&stacks[i][OUTER]);
@@ -149,11 +137,10 @@ static void another_return_address_proves_it_wherever_it_was(void **state)
     }
 }
 
-static void another_stack_alone_proves_nothing(void **state)
+TEST_WITH(another_stack_alone_proves_nothing, begin_thread, NULL)
 {
     struct thread *thread = enter_at(&g_stack[INNER]);
 
-    (void)state;
     assert_null(enter_at(&g_elsewhere[OUTER]));
     thread_leave(thread);
     assert_ptr_equal(enter_at(&g_elsewhere[INNER]), thread);
@@ -163,13 +150,12 @@ static void another_stack_alone_proves_nothing(void **state)
     thread_leave(thread);
 }
 
-static void a_stack_that_is_gone_proves_it(void **state)
+TEST_WITH(a_stack_that_is_gone_proves_it, begin_thread, NULL)
 {
     uintptr_t *page =
         mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     struct thread *thread;
 
-    (void)state;
     KERNEL_NEEDS(copies_own);
     assert_ptr_not_equal(page, MAP_FAILED);
     thread = enter_at(&page[INNER]);
@@ -180,11 +166,10 @@ static void a_stack_that_is_gone_proves_it(void **state)
 }
 
 /* Where the kernel cannot be asked, it is not known what another stack has become. */
-static void without_system_calls_only_own_words_prove_it(void **state)
+TEST_WITH(without_system_calls_only_own_words_prove_it, begin_thread, NULL)
 {
     struct thread *thread;
 
-    (void)state;
     sys_forbid();
     thread = enter_at(&g_elsewhere[INNER]);
     g_elsewhere[INNER - 1] = OTHER_CALL;
@@ -199,13 +184,12 @@ static void without_system_calls_only_own_words_prove_it(void **state)
 }
 
 /* (a): the word is in a frame of the very call that asks, and as it was. */
-static void own_frames_prove_it(void **state)
+TEST_WITH(own_frames_prove_it, begin_thread, NULL)
 {
     uintptr_t frame[64];
     struct thread *thread = enter_at(&frame[32]);
     struct unwind_origin origin = call_at(&frame[64], CALL);
 
-    (void)state;
     assert_ptr_equal(thread_enter(&origin), thread);
     origin.cfa = (uintptr_t)&frame[16];
     assert_null(thread_enter(&origin));
@@ -222,16 +206,15 @@ static void on_signal(int number)
     g_entered = enter_at(&frame[8]);
 }
 
-/* An alternate stack that is a piece of the thread's own lies above what the handler interrupted.
- */
-static void a_handler_on_a_piece_of_the_own_stack_is_refused(void **state)
+/* An alternate stack that is a piece of the thread's own lies above what the handler
+ * interrupted. */
+TEST_WITH(a_handler_on_a_piece_of_the_own_stack_is_refused, begin_thread, NULL)
 {
     stack_t stack = {.ss_sp = &g_stack[PIECE], .ss_size = (N_WORDS - PIECE) * sizeof(uintptr_t)};
     const stack_t none = {.ss_flags = SS_DISABLE};
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
     struct thread *thread = enter_at(&g_stack[INNER]);
 
-    (void)state;
     g_entered = thread;
     assert_int_equal(sigaltstack(&stack, NULL), 0);
     assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
@@ -243,14 +226,13 @@ static void a_handler_on_a_piece_of_the_own_stack_is_refused(void **state)
 }
 
 /* What was committed stays, what was not is overwritten by who takes the segment next. */
-static void its_segment_goes_on_behind_what_was_committed(void **state)
+TEST_WITH(its_segment_goes_on_behind_what_was_committed, begin_thread, NULL)
 {
     const struct unwind_origin outer = call_at(&g_stack[OUTER], CALL);
     struct log_segment *segment;
     struct thread *thread;
     uint32_t committed;
 
-    (void)state;
     record_free((void *)0x1000, &outer);
     thread = enter_at(&g_stack[INNER]);
     segment = thread->segment;
@@ -265,13 +247,12 @@ static void its_segment_goes_on_behind_what_was_committed(void **state)
 }
 
 /* Whoever was left between taking the segment off and sealing it has none. */
-static void a_thread_left_without_a_segment_takes_another(void **state)
+TEST_WITH(a_thread_left_without_a_segment_takes_another, begin_thread, NULL)
 {
     const struct unwind_origin outer = call_at(&g_stack[OUTER], CALL);
     struct thread *thread;
     struct log_segment *lost;
 
-    (void)state;
     record_free((void *)0x1000, &outer);
     thread = enter_at(&g_stack[INNER]);
     lost = thread->segment;
@@ -282,20 +263,4 @@ static void a_thread_left_without_a_segment_takes_another(void **state)
     assert_int_equal(atomic_load(&lost->state), LOG_STATE_FILLING);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_handler_on_the_same_stack_is_refused, begin_thread),
-        cmocka_unit_test_setup(who_stands_further_out_goes_on, begin_thread),
-        cmocka_unit_test_setup(a_refused_call_leaves_the_mark, begin_thread),
-        cmocka_unit_test_setup(another_return_address_proves_it_wherever_it_was, begin_thread),
-        cmocka_unit_test_setup(another_stack_alone_proves_nothing, begin_thread),
-        cmocka_unit_test_setup(a_stack_that_is_gone_proves_it, begin_thread),
-        cmocka_unit_test_setup(without_system_calls_only_own_words_prove_it, begin_thread),
-        cmocka_unit_test_setup(own_frames_prove_it, begin_thread),
-        cmocka_unit_test_setup(a_handler_on_a_piece_of_the_own_stack_is_refused, begin_thread),
-        cmocka_unit_test_setup(its_segment_goes_on_behind_what_was_committed, begin_thread),
-        cmocka_unit_test_setup(a_thread_left_without_a_segment_takes_another, begin_thread),
-    };
-    return cmocka_run_group_tests(tests, begin_recording, NULL);
-}
+TESTS_WITH(begin_recording, NULL);

@@ -2,17 +2,10 @@
 /* Numbers of threads: shared ones are given on, one thread's at a time, and there are no more than
  * lived at once. */
 #include "collector/thread/thread.h"
+#include "tests/lib/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     THREADS = 4,
@@ -29,11 +22,10 @@ static int forget(void **state)
     return 0;
 }
 
-static void what_was_left_is_taken_again(void **state)
+TEST_WITH(what_was_left_is_taken_again, forget, NULL)
 {
     bool is_new;
 
-    (void)state;
     for (uint32_t i = 1; i <= 5; i++) {
         assert_int_equal(thread_numbers_take(&is_new), i);
         assert_true(is_new);
@@ -48,11 +40,10 @@ static void what_was_left_is_taken_again(void **state)
     assert_false(thread_numbers_is_shared(6, 0));
 }
 
-static void another_log_begins_with_the_first(void **state)
+TEST_WITH(another_log_begins_with_the_first, forget, NULL)
 {
     bool is_new;
 
-    (void)state;
     assert_int_equal(thread_numbers_take(&is_new), 1);
     thread_numbers_leave(1);
     thread_numbers_forget();
@@ -61,11 +52,10 @@ static void another_log_begins_with_the_first(void **state)
 }
 
 /* More than there are places for are nobody's. */
-static void as_many_wait_as_there_are_places_for(void **state)
+TEST_WITH(as_many_wait_as_there_are_places_for, forget, NULL)
 {
     bool is_new;
 
-    (void)state;
     for (uint32_t i = 1; i <= THREAD_NUMBERS_WAITING + 5; i++)
         thread_numbers_take(&is_new);
     for (uint32_t i = 1; i <= THREAD_NUMBERS_WAITING + 5; i++)
@@ -101,12 +91,11 @@ static void *come_and_go(void *argument)
 }
 
 /* TN-1 */
-static void a_number_is_one_threads_at_a_time(void **state)
+TEST_WITH(a_number_is_one_threads_at_a_time, forget, NULL)
 {
     pthread_t threads[THREADS];
     bool is_new;
 
-    (void)state;
     for (int i = 0; i < THREADS * AT_ONCE; i++)
         thread_numbers_take(&is_new);
     for (uint32_t i = 1; i <= THREADS * AT_ONCE; i++)
@@ -117,15 +106,4 @@ static void a_number_is_one_threads_at_a_time(void **state)
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     assert_false(g_is_wrong);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(what_was_left_is_taken_again, forget),
-        cmocka_unit_test_setup(another_log_begins_with_the_first, forget),
-        cmocka_unit_test_setup(as_many_wait_as_there_are_places_for, forget),
-        cmocka_unit_test_setup(a_number_is_one_threads_at_a_time, forget),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

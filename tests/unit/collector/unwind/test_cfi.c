@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Our reading of CFI against libdw's, at every address that begins a row of the loaded libraries.
- */
+/* Our reading of CFI against libdw's, at every address that begins a row of the loaded
+ * libraries. */
 #include "collector/unwind/cfi.h"
+#include "tests/lib/unit.h"
 
 #include <dlfcn.h>
 #include <dwarf.h>
@@ -10,18 +11,9 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <link.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 /* An object of this process, in memory and as libdw opens it. */
 struct object {
@@ -173,26 +165,23 @@ static unsigned long compare_object(const char *function)
     return n_rows;
 }
 
-static void reads_libc_as_libdw_does(void **state)
+TEST(reads_libc_as_libdw_does)
 {
-    (void)state;
     assert_in_range(compare_object("malloc"), 10000, 1000000);
 }
 
-static void reads_libdw_as_libdw_does(void **state)
+TEST(reads_libdw_as_libdw_does)
 {
-    (void)state;
     assert_in_range(compare_object("dwarf_cfi_addrframe"), 1000, 1000000);
 }
 
-static void reads_ld_so_as_libdw_does(void **state)
+TEST(reads_ld_so_as_libdw_does)
 {
-    (void)state;
     assert_in_range(compare_object("__tls_get_addr"), 1000, 1000000);
 }
 
 /* A section cut at any byte gives an answer, and never another row than the whole one. */
-static void survives_being_cut(void **state)
+TEST(survives_being_cut)
 {
     static struct cfi_scratch scratch;
     static struct cfi_row row;
@@ -201,7 +190,6 @@ static void survives_being_cut(void **state)
     struct cfi_section cut = object.section;
     uintptr_t address = (uintptr_t)dlsym(RTLD_DEFAULT, "dwarf_cfi_addrframe") + 1;
 
-    (void)state;
     assert_int_equal(cfi_find_row(&object.section, address, &scratch, &row), CFI_FOUND);
     for (cut.high = cut.hdr; cut.high < object.section.high; cut.high += 61)
         if (cfi_find_row(&cut, address, &scratch, &cut_row) == CFI_FOUND) {
@@ -209,16 +197,4 @@ static void survives_being_cut(void **state)
             assert_int_equal(cut_row.cfa.offset, row.cfa.offset);
         }
     close_object(&object);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_libc_as_libdw_does),
-        cmocka_unit_test(reads_libdw_as_libdw_does),
-        cmocka_unit_test(reads_ld_so_as_libdw_does),
-        cmocka_unit_test(survives_being_cut),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Entries of .ARM.exidx and .ARM.extab made by hand, and the rows that the ABI says they are. */
 #include "collector/unwind/exidx.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     FP = 7,
@@ -53,11 +46,10 @@ static void expect_saved(const struct cfi_row *row, unsigned number, int offset)
 }
 
 /* vsp += 12; pop {r4-r7, r14}: as Thumb code has it that calls */
-static void pops_are_below_the_cfa(void **unused)
+TEST(pops_are_below_the_cfa)
 {
     struct cfi_row row;
 
-    (void)unused;
     assert_int_equal(row_at(0x8002abb0, 5, &row), CFI_FOUND);
     assert_int_equal(row.cfa.n, SP);
     assert_int_equal(row.cfa.offset, 12 + 20);
@@ -69,11 +61,10 @@ static void pops_are_below_the_cfa(void **unused)
 }
 
 /* vsp = r7; vsp -= 8; pop {r7, r14}, in a table of the second form, with d8 and d9 */
-static void a_frame_pointer_is_a_base(void **unused)
+TEST(a_frame_pointer_is_a_base)
 {
     struct cfi_row row;
 
-    (void)unused;
     put(16, 0x81019741);
     put(20, 0xb98408b0);
     assert_int_equal(row_at(distance(4, 16), 5, &row), CFI_FOUND);
@@ -84,11 +75,10 @@ static void a_frame_pointer_is_a_base(void **unused)
 }
 
 /* __gxx_personality_v0 and the like: a routine, then opcodes as in the second form */
-static void a_routine_is_stepped_over(void **unused)
+TEST(a_routine_is_stepped_over)
 {
     struct cfi_row row;
 
-    (void)unused;
     put(16, distance(16, FUNCTION_AT));
     put(20, 0x00a8b0b0);
     assert_int_equal(row_at(distance(4, 16), 5, &row), CFI_FOUND);
@@ -96,22 +86,20 @@ static void a_routine_is_stepped_over(void **unused)
     expect_saved(&row, 4, -8);
 }
 
-static void a_large_frame(void **unused)
+TEST(a_large_frame)
 {
     struct cfi_row row;
 
-    (void)unused;
     assert_int_equal(row_at(0x80b28104, 5, &row), CFI_FOUND); /* vsp += 0x204 + (0x201 << 2) */
     assert_int_equal(row.cfa.offset, 0x204 + (0x201 << 2));
 }
 
-/* vsp += 0x204 + (0xfffffff << 2), three times: more than 31 bits have, which no stack has either
- */
-static void nothing_overflows(void **unused)
+/* vsp += 0x204 + (0xfffffff << 2), three times: more than 31 bits have, which no stack has
+ * either */
+TEST(nothing_overflows)
 {
     struct cfi_row row;
 
-    (void)unused;
     put(16, 0x8104b2ff);
     put(20, 0xffff7fb2);
     put(24, 0xffffff7f);
@@ -121,11 +109,10 @@ static void nothing_overflows(void **unused)
     assert_true(row.cfa.offset == 3 * (0x204 + ((int64_t)0xfffffff << 2)));
 }
 
-static void what_cannot_be_unwound(void **unused)
+TEST(what_cannot_be_unwound)
 {
     struct cfi_row row;
 
-    (void)unused;
     assert_int_equal(row_at(CANNOT_UNWIND, 5, &row), CFI_NO_ENTRY);
     assert_int_equal(row_at(0x808000b0, 5, &row), CFI_MALFORMED); /* refuses */
     assert_int_equal(row_at(0x809db0b0, 5, &row), CFI_MALFORMED); /* vsp = r13 is reserved */
@@ -137,11 +124,10 @@ static void what_cannot_be_unwound(void **unused)
 }
 
 /* An even place was interrupted: at a system call the table holds, and where it moves nothing. */
-static void between_calls_it_is_a_guess(void **unused)
+TEST(between_calls_it_is_a_guess)
 {
     struct cfi_row row;
 
-    (void)unused;
     memset(g_image + FUNCTION_AT, 0, 64);
     assert_int_equal(row_at(0x80a8b0b0, 8, &row), CFI_FOUND);
     assert_true(row.is_guess);
@@ -150,15 +136,4 @@ static void between_calls_it_is_a_guess(void **unused)
     put(FUNCTION_AT + 4, 0xdf000000); /* Thumb's svc #0, then 8 */
     assert_int_equal(row_at(0x80a8b0b0, 8, &row), CFI_FOUND);
     assert_false(row.is_guess);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pops_are_below_the_cfa),     cmocka_unit_test(a_frame_pointer_is_a_base),
-        cmocka_unit_test(a_routine_is_stepped_over),  cmocka_unit_test(a_large_frame),
-        cmocka_unit_test(nothing_overflows),          cmocka_unit_test(what_cannot_be_unwound),
-        cmocka_unit_test(between_calls_it_is_a_guess)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Cached rules: what is found is what was put, in the epochs in which its module was there. */
 #include "collector/unwind/unwind_cache.h"
+#include "tests/lib/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     EPOCH = 7,
@@ -36,7 +29,7 @@ static void assert_same_rule(const struct unwind_rule *a, const struct unwind_ru
     assert_int_equal(a->fp_kind, b->fp_kind);
 }
 
-static void every_field_comes_back(void **state)
+TEST_WITH(every_field_comes_back, start, NULL)
 {
     static const struct unwind_rule rules[] = {
         {MODULE, 16, -16, UNWIND_RULE_FP, UNWIND_FP_AT_CFA},
@@ -48,7 +41,6 @@ static void every_field_comes_back(void **state)
     };
     struct unwind_rule found;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         const uintptr_t address = (uintptr_t)0x7fff12345678 + i;
         unwind_cache_put(address, EPOCH, &rules[i]);
@@ -58,12 +50,11 @@ static void every_field_comes_back(void **state)
 }
 
 /* UC-1 */
-static void rules_hold_in_epochs_in_which_their_module_was_seen(void **state)
+TEST_WITH(rules_hold_in_epochs_in_which_their_module_was_seen, start, NULL)
 {
     struct unwind_rule rule = {MODULE, 16, 0, UNWIND_RULE_SP, UNWIND_FP_KEPT};
     struct unwind_rule found;
 
-    (void)state;
     unwind_cache_put(0x1000, EPOCH, &rule);
     assert_false(unwind_cache_find(0x1000, EPOCH + 1, &found));
     assert_true(unwind_cache_find_former(0x1000, &found));
@@ -76,12 +67,11 @@ static void rules_hold_in_epochs_in_which_their_module_was_seen(void **state)
     assert_int_equal(found.module, MODULE + 1);
 }
 
-static void code_without_a_module_is_looked_up_in_each_epoch(void **state)
+TEST_WITH(code_without_a_module_is_looked_up_in_each_epoch, start, NULL)
 {
     struct unwind_rule rule = {.kind = UNWIND_RULE_GUESS};
     struct unwind_rule found;
 
-    (void)state;
     unwind_cache_put(0x1000, 0x12345678, &rule);
     unwind_cache_put(0x2000, 0x12345679, &rule);
     assert_true(unwind_cache_find(0x1000, 0x12345678, &found));
@@ -90,7 +80,7 @@ static void code_without_a_module_is_looked_up_in_each_epoch(void **state)
     assert_false(unwind_cache_find_former(0x1000, &found));
 }
 
-static void what_does_not_fit_is_not_cached(void **state)
+TEST_WITH(what_does_not_fit_is_not_cached, start, NULL)
 {
     struct unwind_rule far = {MODULE, 1 << 29, 0, UNWIND_RULE_SP, UNWIND_FP_KEPT};
     struct unwind_rule many = {UNWIND_CACHE_MODULES, 8, 0, UNWIND_RULE_SP, UNWIND_FP_KEPT};
@@ -98,7 +88,6 @@ static void what_does_not_fit_is_not_cached(void **state)
     const uintptr_t beyond = (uintptr_t)(1ull << 48); /* of addresses of 64 bits */
     struct unwind_rule found;
 
-    (void)state;
     unwind_cache_put(0x1000, EPOCH, &far);
     unwind_cache_put(0x2000, EPOCH, &many);
     if (beyond != 0)
@@ -111,11 +100,10 @@ static void what_does_not_fit_is_not_cached(void **state)
 }
 
 /* Far more than the first cache holds: it grows, and what is found is never another's. */
-static void many_rules_are_kept(void **state)
+TEST_WITH(many_rules_are_kept, start, NULL)
 {
     uint32_t n_found = 0;
 
-    (void)state;
     for (int turn = 0; turn < 2; turn++)
         for (uint32_t i = 0; i < N_MANY; i++) {
             uintptr_t address = 0x400000 + (uintptr_t)i * 13;
@@ -152,12 +140,11 @@ static void *put_and_find(void *seed)
 }
 
 /* UC-2: 64 addresses in two lines, put by four threads. */
-static void threads_never_see_half_an_entry(void **state)
+TEST_WITH(threads_never_see_half_an_entry, start, NULL)
 {
     pthread_t threads[4];
     uint32_t seeds[4] = {1, 22, 333, 4444};
 
-    (void)state;
     for (unsigned i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, put_and_find, &seeds[i]), 0);
     for (unsigned i = 0; i < 4; i++) {
@@ -165,17 +152,4 @@ static void threads_never_see_half_an_entry(void **state)
         pthread_join(threads[i], &complaint);
         assert_null(complaint);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(every_field_comes_back, start),
-        cmocka_unit_test_setup(rules_hold_in_epochs_in_which_their_module_was_seen, start),
-        cmocka_unit_test_setup(code_without_a_module_is_looked_up_in_each_epoch, start),
-        cmocka_unit_test_setup(what_does_not_fit_is_not_cached, start),
-        cmocka_unit_test_setup(many_rules_are_kept, start),
-        cmocka_unit_test_setup(threads_never_see_half_an_entry, start),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,10 @@
 #include "collector/log/modules.h"
 #include "collector/unwind/unwind_cache.h"
 #include "collector/unwind/unwind_cfi.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/collector/log_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 /* Where a function begins its return address is still in a register, which no rule says, unless a
  * call has put it on the stack. */
@@ -53,12 +46,11 @@ static struct unwind_rule make(uintptr_t address, bool is_trusted)
     return unwind_cfi_make_rule_slow(address, modules_epoch(), is_trusted, &g_scratch);
 }
 
-static void a_copy_that_failed_says_nothing_of_the_code(void **state)
+TEST_WITH(a_copy_that_failed_says_nothing_of_the_code, open_log, close_log)
 {
     uintptr_t address = (uintptr_t)make + 1;
     struct unwind_rule found;
 
-    (void)state;
     g_is_refused = true;
     assert_int_equal(make(address, false).kind, UNWIND_RULE_GUESS);
     assert_false(unwind_cache_find(address, modules_epoch(), &found));
@@ -68,23 +60,12 @@ static void a_copy_that_failed_says_nothing_of_the_code(void **state)
     assert_int_equal(found.kind, KIND_AT_ENTRY);
 }
 
-static void code_without_cfi_is_known_as_such(void **state)
+TEST_WITH(code_without_cfi_is_known_as_such, open_log, close_log)
 {
     static const char data[64];
     struct unwind_rule found;
 
-    (void)state;
     assert_int_equal(make((uintptr_t)data + 32, true).kind, UNWIND_RULE_GUESS);
     assert_true(unwind_cache_find((uintptr_t)data + 32, modules_epoch(), &found));
     assert_int_equal(found.kind, UNWIND_RULE_GUESS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_copy_that_failed_says_nothing_of_the_code, open_log,
-                                        close_log),
-        cmocka_unit_test_setup_teardown(code_without_cfi_is_known_as_such, open_log, close_log),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,11 @@
 #include "collector/log/modules.h"
 #include "collector/unwind/unwind_cfi.h"
 #include "collector/unwind/unwind_step.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     THUMB = 1,
@@ -65,23 +58,21 @@ static enum unwind_step step_to(uintptr_t word)
     return unwind_step_guess(&g_state, &frame, &caller);
 }
 
-static void a_call_is_before_it(void **state)
+TEST(a_call_is_before_it)
 {
     static const uint8_t blx_r3[] = {0x98, 0x47};
     const uintptr_t end = make_module();
 
-    (void)state;
     memcpy((void *)(end - sizeof(blx_r3)), blx_r3, sizeof(blx_r3));
     assert_int_equal(step_to(end | THUMB), STEP_CALLER);
     assert_int_equal(step_to((end - 2) | THUMB), STEP_TRUNCATED);
 }
 
 /* What is before it begins on a page, and would end on one that is not there. */
-static void a_word_that_leads_into_a_hole(void **state)
+TEST(a_word_that_leads_into_a_hole)
 {
     const uintptr_t end = make_module();
 
-    (void)state;
     assert_int_equal(step_to((end + 2) | THUMB), STEP_TRUNCATED);
 }
 
@@ -115,22 +106,12 @@ static const struct cfi_row *row_at_function(uint32_t last)
 
 /* bl, as the last instruction of a function; or a nop, so that no call comes back to what is behind
  * it. */
-static void a_call_that_does_not_return(void **state)
+TEST(a_call_that_does_not_return)
 {
     const struct cfi_row *row = row_at_function(0xf800f000);
 
-    (void)state;
     assert_true(row->is_from_code);
     assert_int_equal(row->registers[14].kind, CFI_AT_CFA);
     row = row_at_function(0xbf00bf00);
     assert_int_equal(row->registers[row->return_column].kind, CFI_UNDEFINED);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_call_is_before_it),
-                                       cmocka_unit_test(a_word_that_leads_into_a_hole),
-                                       cmocka_unit_test(a_call_that_does_not_return)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,8 +89,8 @@ struct traits {
 /* Of the form that was asked for. */
 static size_t n_steps_of_run = SHORT_STEPS;
 static unsigned n_least_rounds = 2, n_damaged_runs = 5;
-/* Of the seeds: where a run takes four times as long, every third is enough, odd and even in turns.
- */
+/* Of the seeds: where a run takes four times as long, every third is enough, odd and even in
+ * turns. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 static uint64_t seeds_apart = 3;
 #else
@@ -1146,8 +1146,8 @@ static void loaded_without_segments(void **state)
     }
 }
 
-/* Until the first one nobody counted what the root was charged: read once more from the beginning.
- */
+/* Until the first one nobody counted what the root was charged: read once more from the
+ * beginning. */
 static void groups_late(void **state)
 {
     (void)state;

@@ -755,14 +755,14 @@ static void test_a_question_is_seen(void **state)
 {
     const char *path = log_reading_path("asked");
     struct log_builder *builder = log_builder_open(path, &(struct log_builder_options){0});
-    struct log_request *question;
+    struct log_mailbox *question;
     uint8_t *bytes;
     size_t n;
 
     (void)state;
     log_builder_close(builder);
     n = log_reading_load(path, &bytes);
-    question = log_request_of((struct log_file *)(void *)bytes);
+    question = log_mailbox_of((struct log_file *)(void *)bytes);
     store_log(path, bytes, n);
     struct log_set *set = log_reading_open(path);
     assert_true(log_set_is_growing(set));

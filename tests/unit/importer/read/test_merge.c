@@ -481,8 +481,8 @@ static int read_until(struct log_set *set, struct stream_state *kept, uint64_t m
     return more;
 }
 
-/* A record that cannot be, in a segment that is read in two parts, and lies before where they meet.
- */
+/* A record that cannot be, in a segment that is read in two parts, and lies before where they
+ * meet. */
 static void test_what_cannot_be_is_lost_at_a_mark_too(void **state)
 {
     const uint64_t mark = UINT64_C(20) << CLOCK_MAP_FRACTION_BITS;

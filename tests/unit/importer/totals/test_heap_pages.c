@@ -80,8 +80,8 @@ static void end(struct fixture *fixture)
     heap_ranges_free(fixture->ranges);
 }
 
-/* Live on page 0, over the border of pages 2 and 3, and nowhere else: page 1 is free, 4 to 9 top.
- */
+/* Live on page 0, over the border of pages 2 and 3, and nowhere else: page 1 is free, 4 to 9
+ * top. */
 static void six_parts(void **state)
 {
     struct fixture fixture;

@@ -64,8 +64,8 @@ static void check(const struct heap_ranges *ranges, uint32_t id, uint32_t proces
     assert_int_equal(heap->end, end);
 }
 
-/* HR-1, HR-2: the main arena over a gap, an arena in its own 64 MiB, and nothing for own mappings.
- */
+/* HR-1, HR-2: the main arena over a gap, an arena in its own 64 MiB, and nothing for own
+ * mappings. */
 static void glibc(void **state)
 {
     struct heap_ranges *ranges = new_ranges();

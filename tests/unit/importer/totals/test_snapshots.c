@@ -284,8 +284,8 @@ static void late(void **state)
     totals_free(totals);
 }
 
-/* A log with a wrong clock: the last instants would lie behind the last one that a number can say.
- */
+/* A log with a wrong clock: the last instants would lie behind the last one that a number can
+ * say. */
 static void at_the_end_of_time(void **state)
 {
     static const uint64_t starts[] = {0, 1000, UINT64_MAX / 2, UINT64_MAX - 5000};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs of events are counted as each by itself: random programs, both ways, and every sum compared.
- */
+/* Runs of events are counted as each by itself: random programs, both ways, and every sum
+ * compared. */
 #include "importer/totals/statistics.h"
 #include "importer/totals/statistics_run.h"
 #include "lib/totals/report_classes.h"

@@ -266,8 +266,8 @@ static void chains(void **state)
                   " WHERE ended_by IS NOT NULL",
                   "realloc1,realloc2");
     assert_answer(f, "SELECT group_concat(coalesce(realloc_from_id, 0)) FROM allocations", "0,1,2");
-    /* Leaked bytes belong to the stack of the last member, the leaked chain to that of the first.
-     */
+    /* Leaked bytes belong to the stack of the last member, the leaked chain to that of the
+     * first. */
     assert_answer(f,
                   "SELECT leaked_bytes, chains_started, chains_leaked, temporary_blocks"
                   " FROM backtrace_totals WHERE backtrace_id = 3",

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers through a queue: all of them, in order, whatever ends it. */
 #include "lib/base/batch_queue.h"
+#include "tests/lib/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_BATCHES = 3,
@@ -69,34 +62,32 @@ static uint32_t count(struct batch_queue *queue, uint32_t from, int *ret_last, s
     return expected;
 }
 
-static void all_come_in_order(void **state)
+TEST(all_come_in_order)
 {
     struct source source = {.n_fills = N_FILLS};
     struct batch_queue *queue = queue_open(&source);
     int last;
 
-    (void)state;
     assert_int_equal(count(queue, 0, &last, NULL), N_FILLS * BATCH_NUMBERS);
     assert_int_equal(last, 0);
     assert_int_equal(batch_queue_next(queue, &(void *){NULL}, NULL), 0);
     batch_queue_close(queue);
 }
 
-static void a_failure_comes_behind_the_batches(void **state)
+TEST(a_failure_comes_behind_the_batches)
 {
     struct source source = {.n_fills = 7, .last = ERROR_IO};
     struct batch_queue *queue = queue_open(&source);
     struct error err = {0};
     int last;
 
-    (void)state;
     assert_int_equal(count(queue, 0, &last, &err), 7 * BATCH_NUMBERS);
     assert_int_equal(last, ERROR_IO);
     assert_string_equal(err.text, "no more numbers");
     batch_queue_close(queue);
 }
 
-static void what_was_filled_comes_after_a_stop(void **state)
+TEST(what_was_filled_comes_after_a_stop)
 {
     struct source source = {.n_fills = UINT32_MAX};
     struct batch_queue *queue = queue_open(&source);
@@ -104,7 +95,6 @@ static void what_was_filled_comes_after_a_stop(void **state)
     void *batch;
     int last;
 
-    (void)state;
     assert_int_equal(batch_queue_next(queue, &batch, NULL), 1);
     batch_queue_stop(queue);
     n_numbers = source.next; /* the thread is gone */
@@ -115,23 +105,21 @@ static void what_was_filled_comes_after_a_stop(void **state)
     batch_queue_close(queue);
 }
 
-static void it_may_be_closed_before_the_end(void **state)
+TEST(it_may_be_closed_before_the_end)
 {
     struct source source = {.n_fills = UINT32_MAX};
 
-    (void)state;
     batch_queue_close(queue_open(&source));
     batch_queue_close(NULL);
 }
 
-static void one_batch_is_filled_by_its_user(void **state)
+TEST(one_batch_is_filled_by_its_user)
 {
     struct source source = {.n_fills = 7, .last = ERROR_IO};
     struct batch_queue *queue = open_with(&source, 1);
     struct error err = {0};
     int last;
 
-    (void)state;
     assert_int_equal(count(queue, 0, &last, &err), 7 * BATCH_NUMBERS);
     assert_true(pthread_equal(source.filler, pthread_self()));
     assert_int_equal(last, ERROR_IO);
@@ -140,30 +128,15 @@ static void one_batch_is_filled_by_its_user(void **state)
     batch_queue_close(queue);
 }
 
-static void one_batch_is_not_filled_after_a_stop(void **state)
+TEST(one_batch_is_not_filled_after_a_stop)
 {
     struct source source = {.n_fills = UINT32_MAX};
     struct batch_queue *queue = open_with(&source, 1);
     void *batch;
 
-    (void)state;
     assert_int_equal(batch_queue_next(queue, &batch, NULL), 1);
     batch_queue_stop(queue);
     assert_int_equal(batch_queue_next(queue, &batch, NULL), 0);
     assert_int_equal(source.next, BATCH_NUMBERS);
     batch_queue_close(queue);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_come_in_order),
-        cmocka_unit_test(a_failure_comes_behind_the_batches),
-        cmocka_unit_test(what_was_filled_comes_after_a_stop),
-        cmocka_unit_test(it_may_be_closed_before_the_end),
-        cmocka_unit_test(one_batch_is_filled_by_its_user),
-        cmocka_unit_test(one_batch_is_not_filled_after_a_stop),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

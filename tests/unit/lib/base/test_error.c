@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/error.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 /* E-1: names of foreign files may have anything in them. */
-static void a_message_is_one_line(void **state)
+TEST(a_message_is_one_line)
 {
     struct error err;
 
-    (void)state;
     assert_int_equal(error_set(&err, ERROR_USAGE, "'%s' is none", "a\n\x1b[31m\x7f\xc3\xa9"),
                      ERROR_USAGE);
     assert_string_equal(err.text, "'a??[31m?\xc3\xa9' is none");
@@ -27,12 +19,11 @@ static void a_message_is_one_line(void **state)
     assert_string_equal(err.text, "'?' at byte 7");
 }
 
-static void a_long_message_is_cut(void **state)
+TEST(a_long_message_is_cut)
 {
     char name[2 * ERROR_TEXT_BYTES];
     struct error err;
 
-    (void)state;
     memset(name, '\n', sizeof(name));
     name[sizeof(name) - 1] = '\0';
     (void)error_set(&err, ERROR_IO, "%s", name);
@@ -41,26 +32,14 @@ static void a_long_message_is_cut(void **state)
 }
 
 /* Also where it is a quota, or a limit: whoever waits for room waits for that. */
-static void a_quota_and_a_limit_are_a_full_disk(void **state)
+TEST(a_quota_and_a_limit_are_a_full_disk)
 {
     struct error err;
 
-    (void)state;
     (void)error_set_errno(&err, EDQUOT, "cannot write");
     assert_true(error_is_disk_full(&err));
     assert_true(error_means_disk_full(ENOSPC));
     assert_true(error_means_disk_full(EFBIG));
     (void)error_set_errno(&err, EIO, "cannot write");
     assert_false(error_is_disk_full(&err));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_message_is_one_line),
-        cmocka_unit_test(a_long_message_is_cut),
-        cmocka_unit_test(a_quota_and_a_limit_are_a_full_disk),
-    };
-
-    return cmocka_run_group_tests_name("error", tests, NULL, NULL);
 }

@@ -2,23 +2,15 @@
 /* All bytes are written and read by a system that does a part each time, is interrupted, or fails
  * in the midst. Only a regular file is opened. */
 #include "lib/base/file_io.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     PART_BYTES = 3,
@@ -69,13 +61,12 @@ static int open_empty(void)
     return fd;
 }
 
-static void all_is_done(void **state)
+TEST(all_is_done)
 {
     char back[2 * sizeof(text)];
     size_t n;
     int fd = open_empty();
 
-    (void)state;
     assert_int_equal(file_io_write(fd, text, sizeof(text), AT, &n), 0);
     assert_int_equal(n, sizeof(text));
     assert_int_equal(file_io_write(fd, text, sizeof(text), AT, NULL), 0);
@@ -89,13 +80,12 @@ static void all_is_done(void **state)
     close(fd);
 }
 
-static void what_was_done_before_a_failure_is_reported(void **state)
+TEST(what_was_done_before_a_failure_is_reported)
 {
     char back[sizeof(text)];
     size_t n;
     int fd = open_empty();
 
-    (void)state;
     g_fails_at = 4;
     assert_int_equal(file_io_write(fd, text, sizeof(text), 0, &n), ENOSPC);
     assert_int_equal(n, 2 * PART_BYTES);
@@ -144,12 +134,11 @@ static bool was_opened(void)
     return read(watch, events, sizeof(events)) > 0;
 }
 
-static void test_only_a_file_is_opened(void **state)
+TEST_WITH(test_only_a_file_is_opened, set_up, tear_down)
 {
     struct stat status;
     int fd;
 
-    (void)state;
     file_io_open_regular_foreign(file, &fd, &status);
     assert_true(fd >= 0);
     assert_true(was_opened());
@@ -165,13 +154,12 @@ static void test_only_a_file_is_opened(void **state)
     assert_false(was_opened());
 }
 
-static void where_it_leads(void **state)
+TEST(where_it_leads)
 {
     char place[] = "/tmp/test-link-target-XXXXXX";
     char path[96];
     char target[8] = "before";
 
-    (void)state;
     assert_non_null(mkdtemp(place));
     (void)snprintf(path, sizeof(path), "%s/link", place);
     assert_false(file_io_link_target(path, target, sizeof(target)));
@@ -184,16 +172,4 @@ static void where_it_leads(void **state)
     assert_false(file_io_link_target(place, target, sizeof(target))); /* no link */
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(place), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_is_done),
-        cmocka_unit_test(what_was_done_before_a_failure_is_reported),
-        cmocka_unit_test_setup_teardown(test_only_a_file_is_opened, set_up, tear_down),
-        cmocka_unit_test(where_it_leads),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

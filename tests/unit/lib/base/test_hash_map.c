@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A keyed array against a plain list of what was put into it. */
 #include "lib/base/hash_map.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
+#include "tests/lib/unit.h"
 
 enum {
     N_KEYS = 100000,
@@ -37,11 +29,10 @@ static struct counted *get(struct hash_map *keyed, uint32_t number)
     return hash_map_get(keyed, key, sizeof(key), sizeof(struct counted));
 }
 
-static void a_key_has_one_element(void **state)
+TEST(a_key_has_one_element)
 {
     struct hash_map keyed = {0};
 
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         for (uint32_t i = 0; i < N_KEYS; i++) {
             struct counted *element = get(&keyed, i);
@@ -62,26 +53,15 @@ static void a_key_has_one_element(void **state)
     hash_map_done(&keyed);
 }
 
-static void what_was_not_added_is_not_found(void **state)
+TEST(what_was_not_added_is_not_found)
 {
     struct hash_map keyed = {0};
     uint64_t key = 1;
 
-    (void)state;
     assert_null(hash_map_find(&keyed, &key, sizeof(key), sizeof(key)));
     assert_non_null(hash_map_add(&keyed, &key, sizeof(key), sizeof(key)));
     assert_ptr_equal(hash_map_find(&keyed, &key, sizeof(key), sizeof(key)), keyed.elements);
     key = 0;
     assert_null(hash_map_find(&keyed, &key, sizeof(key), sizeof(key)));
     hash_map_done(&keyed);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_key_has_one_element),
-        cmocka_unit_test(what_was_not_added_is_not_found),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/json_text.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
+#include "tests/lib/unit.h"
 
 static void check(const char *text, const char *expected)
 {
@@ -24,49 +15,33 @@ static void check(const char *text, const char *expected)
     free(written);
 }
 
-static void plain_text_is_quoted(void **state)
+TEST(plain_text_is_quoted)
 {
-    (void)state;
     check("", "\"\"");
     check(NULL, "\"\"");
     check("operator new(unsigned long)", "\"operator new(unsigned long)\"");
 }
 
-static void what_json_forbids_is_escaped(void **state)
+TEST(what_json_forbids_is_escaped)
 {
-    (void)state;
     check("a\"b\\c", "\"a\\\"b\\\\c\"");
     check("\n\t\x01\x7f", "\"\\u000a\\u0009\\u0001\\u007f\"");
     check("\xc2\x9b\xd8\x9c\xe2\x80\xae", "\"\\u009b\\u061c\\u202e\"");
 }
 
-static void characters_stay(void **state)
+TEST(characters_stay)
 {
-    (void)state;
     check("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80",
           "\"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80\"");
 }
 
 /* Latin-1, a lone tail, a cut character, an overlong slash, a surrogate, one above U+10FFFF. */
-static void bytes_that_are_no_text_are_replaced(void **state)
+TEST(bytes_that_are_no_text_are_replaced)
 {
-    (void)state;
     check("\xfc!", "\"\\ufffd!\"");
     check("\x80", "\"\\ufffd\"");
     check("\xe2\x82", "\"\\ufffd\\ufffd\"");
     check("\xc0\xaf", "\"\\ufffd\\ufffd\"");
     check("\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\"");
     check("\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\"");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_text_is_quoted),
-        cmocka_unit_test(what_json_forbids_is_escaped),
-        cmocka_unit_test(characters_stay),
-        cmocka_unit_test(bytes_that_are_no_text_are_replaced),
-    };
-
-    return cmocka_run_group_tests_name("json_text", tests, NULL, NULL);
 }

@@ -1,24 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/lower_bound.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
+#include "tests/lib/unit.h"
 
 enum {
     MOST = 40
 };
 
 /* Of every length, with equal elements among them: what counting finds. */
-static void finds_what_counting_finds(void **state)
+TEST(finds_what_counting_finds)
 {
     uint32_t sorted[MOST];
 
-    (void)state;
     for (size_t i = 0; i < MOST; i++)
         sorted[i] = (uint32_t)(i / 3 * 2);
     for (size_t n = 0; n <= MOST; n++) {
@@ -43,25 +35,14 @@ static int ask(size_t index, size_t wanted)
 }
 
 /* A million elements are asked 20 times. */
-static void asks_few(void **state)
+TEST(asks_few)
 {
     size_t index;
 
-    (void)state;
     for (size_t wanted = 0; wanted <= 1000000; wanted += 12345) {
         n_asked = 0;
         LOWER_BOUND(index, 1000000, ask(index, wanted));
         assert_int_equal(index, wanted);
         assert_true(n_asked <= 20);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_what_counting_finds),
-        cmocka_unit_test(asks_few),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

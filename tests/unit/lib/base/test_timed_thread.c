@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Looks follow signals and instants, and nothing else. */
 #include "lib/base/timed_thread.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
+#include "tests/lib/unit.h"
 
 enum {
     TIMED_LOOKS = 3,
@@ -39,12 +31,11 @@ static void wait_for_looks(struct looks *looks, int n)
 }
 
 /* TT-1, TT-2 */
-static void test_a_look_follows_signals_and_instants(void **state)
+TEST(test_a_look_follows_signals_and_instants)
 {
     struct looks looks = {0};
     int64_t until;
 
-    (void)state;
     timed_thread_condition(&looks.looked);
     assert_int_equal(timed_thread_start(&looks.thread, look, &looks, NULL), 0);
     pthread_mutex_lock(&looks.thread.mutex);
@@ -59,11 +50,4 @@ static void test_a_look_follows_signals_and_instants(void **state)
     pthread_mutex_unlock(&looks.thread.mutex);
     timed_thread_stop(&looks.thread); /* it waits for a signal that never comes */
     pthread_cond_destroy(&looks.looked);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_look_follows_signals_and_instants)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,22 +2,12 @@
 /* Sizes, times and shares: the text people read, and what they may write. */
 #include "lib/base/error.h"
 #include "lib/base/units.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
-
-static void bytes_are_short_and_binary(void **state)
+TEST(bytes_are_short_and_binary)
 {
     char text[UNITS_TEXT_BYTES];
 
-    (void)state;
     assert_string_equal(units_format_bytes(0, text), "0 B");
     assert_string_equal(units_format_bytes(1023, text), "1023 B");
     assert_string_equal(units_format_bytes(1024, text), "1.0 KiB");
@@ -29,11 +19,10 @@ static void bytes_are_short_and_binary(void **state)
     assert_string_equal(units_format_bytes(INT64_MIN, text), "-8.0 EiB");
 }
 
-static void durations_choose_their_unit(void **state)
+TEST(durations_choose_their_unit)
 {
     char text[UNITS_TEXT_BYTES];
 
-    (void)state;
     assert_string_equal(units_format_duration(0, text), "0 s");
     assert_string_equal(units_format_duration(999, text), "999 ns");
     assert_string_equal(units_format_duration(15000, text), "15.0 us");
@@ -45,22 +34,20 @@ static void durations_choose_their_unit(void **state)
     assert_string_equal(units_format_duration(INT64_C(270000000000000), text), "3d03h00m");
 }
 
-static void counts_are_grouped(void **state)
+TEST(counts_are_grouped)
 {
     char text[UNITS_TEXT_BYTES];
 
-    (void)state;
     assert_string_equal(units_format_count(7, text), "7");
     assert_string_equal(units_format_count(12904, text), "12,904");
     assert_string_equal(units_format_count(-1234567, text), "-1,234,567");
     assert_string_equal(units_format_count(INT64_MIN, text), "-9,223,372,036,854,775,808");
 }
 
-static void shares_never_round_to_all_or_nothing(void **state)
+TEST(shares_never_round_to_all_or_nothing)
 {
     char text[UNITS_TEXT_BYTES];
 
-    (void)state;
     assert_string_equal(units_format_share(0, text), "0.0 %");
     assert_string_equal(units_format_share(0.0004, text), "<0.1 %");
     assert_string_equal(units_format_share(0.98, text), "98 %");
@@ -77,9 +64,8 @@ static void assert_bytes(const char *text, uint64_t expected)
     assert_int_equal(value, expected);
 }
 
-static void sizes_are_parsed(void **state)
+TEST(sizes_are_parsed)
 {
-    (void)state;
     assert_bytes("0", 0);
     assert_bytes("12", 12);
     assert_bytes("12B", 12);
@@ -90,13 +76,12 @@ static void sizes_are_parsed(void **state)
     assert_bytes("9223372036854775807", INT64_MAX);
 }
 
-static void bad_sizes_are_refused(void **state)
+TEST(bad_sizes_are_refused)
 {
     static const char *const bad[] = {
         "", "-1", "KiB", "12 bytes", "1e3", "0x10", "12 K x", "9223372036854775808", "9000000TiB"};
     uint64_t value = 4711;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct error err;
         assert_int_equal(units_parse_bytes(bad[i], &value, &err), ERROR_USAGE);
@@ -113,9 +98,8 @@ static void assert_ns(const char *text, uint64_t expected)
     assert_int_equal(value, expected);
 }
 
-static void times_are_parsed(void **state)
+TEST(times_are_parsed)
 {
-    (void)state;
     assert_ns("2", UINT64_C(2000000000));
     assert_ns("0.2", UINT64_C(200000000));
     assert_ns("100ms", UINT64_C(100000000));
@@ -128,22 +112,20 @@ static void times_are_parsed(void **state)
     assert_ns("1.000000001s", UINT64_C(1000000001));
 }
 
-static void bad_times_are_refused(void **state)
+TEST(bad_times_are_refused)
 {
     static const char *const bad[] = {"", "s", "4x", "4m12", "-1s", "1s-", "99999999999d"};
     uint64_t value;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_int_equal(units_parse_duration(bad[i], &value, NULL), ERROR_USAGE);
 }
 
-static void percentages_and_counts_are_parsed(void **state)
+TEST(percentages_and_counts_are_parsed)
 {
     double share = 0;
     uint64_t count = 0;
 
-    (void)state;
     assert_int_equal(units_parse_percent("12.5%", &share, NULL), 0);
     assert_true(share == 0.125);
     assert_int_equal(units_parse_percent("100 %", &share, NULL), 0);
@@ -154,21 +136,4 @@ static void percentages_and_counts_are_parsed(void **state)
     assert_int_equal(count, 20);
     assert_int_equal(units_parse_count("2.0", &count, NULL), ERROR_USAGE);
     assert_int_equal(units_parse_count("20x", &count, NULL), ERROR_USAGE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_are_short_and_binary),
-        cmocka_unit_test(durations_choose_their_unit),
-        cmocka_unit_test(counts_are_grouped),
-        cmocka_unit_test(shares_never_round_to_all_or_nothing),
-        cmocka_unit_test(sizes_are_parsed),
-        cmocka_unit_test(bad_sizes_are_refused),
-        cmocka_unit_test(times_are_parsed),
-        cmocka_unit_test(bad_times_are_refused),
-        cmocka_unit_test(percentages_and_counts_are_parsed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

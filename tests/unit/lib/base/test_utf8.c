@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/utf8.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 /* needs the headers above */
-#include <cmocka.h>
 
 static void check(const char *text, const char *expected)
 {
@@ -19,9 +15,8 @@ static void check(const char *text, const char *expected)
     assert_string_equal(copy, expected);
 }
 
-static void test_what_a_terminal_obeys_goes(void **state)
+TEST(test_what_a_terminal_obeys_goes)
 {
-    (void)state;
     check("", "");
     check("a line, as it is", "a line, as it is");
     check("a\x1b[1m\n\xc3\xa4\x7f", "a?[1m?\xc3\xa4?");
@@ -31,18 +26,16 @@ static void test_what_a_terminal_obeys_goes(void **state)
     check("\xe2\x82\xac\xf0\x9f\x98\x80", "\xe2\x82\xac\xf0\x9f\x98\x80");
 }
 
-static void test_what_is_no_character_goes(void **state)
+TEST(test_what_is_no_character_goes)
 {
-    (void)state;
     check("\x9b"
           "2J",
           "?2J");
     check("\xc0\x8a\xe2\x82", "????");
 }
 
-static void test_what_turns_text_around_goes(void **state)
+TEST(test_what_turns_text_around_goes)
 {
-    (void)state;
     check("a\xe2\x80\xae"
           "b\xe2\x81\xa6"
           "c\xd8\x9c\xe2\x80\xa8",
@@ -50,15 +43,4 @@ static void test_what_turns_text_around_goes(void **state)
     check("\xe2\x80\x93\xd7\x90\xe2\x80\xaf", "\xe2\x80\x93\xd7\x90\xe2\x80\xaf");
     assert_true(utf8_is_clean("\xd7\x90 plain"));
     assert_false(utf8_is_clean("\xe2\x80\x8f"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_a_terminal_obeys_goes),
-        cmocka_unit_test(test_what_is_no_character_goes),
-        cmocka_unit_test(test_what_turns_text_around_goes),
-    };
-
-    return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
 }

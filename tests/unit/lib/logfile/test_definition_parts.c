@@ -2,18 +2,12 @@
 /* Definitions that are committed in another order than they lie: whichever comes late, it is in a
  * part. */
 #include "lib/logfile/definition_parts.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_POOL = 4,
@@ -107,11 +101,10 @@ static unsigned found_with_late(uint32_t late, unsigned n_looks, uint32_t text_b
     return found | take(&part, size, true);
 }
 
-static void whichever_is_late_is_there(void **state)
+TEST(whichever_is_late_is_there)
 {
     static const uint32_t texts[] = {0, 1, 40, 100, 500};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         for (uint32_t late = 0; late < N_DEFS; late++)
             for (unsigned n_looks = 0; n_looks < 4; n_looks++)
@@ -119,13 +112,12 @@ static void whichever_is_late_is_there(void **state)
 }
 
 /* Who never commits keeps nobody else out. */
-static void whoever_never_comes_is_passed(void **state)
+TEST(whoever_never_comes_is_passed)
 {
     const uint32_t size = reserve(40);
     struct definition_part part = {.index = 0, .kind = LOG_SEGMENT_DEFS};
     unsigned found = 0;
 
-    (void)state;
     for (uint32_t i = 1; i < N_DEFS; i++) {
         commit(i, size);
         found |= take(&part, size, false);
@@ -157,12 +149,11 @@ static bool has_found(const struct definition_parts *parts, uint64_t sequence)
 
 /* Of two threads that want a new one at once, the later gives its own back: seen meanwhile, it is
  * neither room for what comes, nor known when it is taken again. */
-static void what_was_punched_hole_is_found_again(void **state)
+TEST(what_was_punched_hole_is_found_again)
 {
     struct definition_parts parts = {0};
     struct log_segment *both;
 
-    (void)state;
     g_live.n_unprepared = 0;
     use(1, 101, LOG_SEGMENT_PAYLOAD_BYTES + 1);
     both = use(2, 102, 0);
@@ -184,11 +175,10 @@ static void what_was_punched_hole_is_found_again(void **state)
 }
 
 /* Who is held up before giving its own back does not hide the one that all others fill. */
-static void what_is_empty_hides_nothing(void **state)
+TEST(what_is_empty_hides_nothing)
 {
     struct definition_parts parts = {0};
 
-    (void)state;
     for (uint32_t i = 1; i <= 3; i++)
         atomic_store(&live_log_segment(&g_live, i)->state, LOG_STATE_FREE);
     use(1, 201, 0);
@@ -200,14 +190,4 @@ static void what_is_empty_hides_nothing(void **state)
     definition_parts_done(&parts);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whichever_is_late_is_there),
-        cmocka_unit_test(whoever_never_comes_is_passed),
-        cmocka_unit_test(what_was_punched_hole_is_found_again),
-        cmocka_unit_test(what_is_empty_hides_nothing),
-    };
-
-    return cmocka_run_group_tests_name("definition_parts", tests, begin, finish);
-}
+TESTS_WITH(begin, finish);

@@ -4,22 +4,16 @@
  * fstatfs of live_log are ours.
  */
 #include "lib/logfile/live_log.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_POOL = 4,
@@ -74,14 +68,13 @@ int __wrap_fallocate(int fd, int mode, off_t offset, off_t n)
     return -1;
 }
 
-static void goes_elsewhere_without_shared_mappings(void **state)
+TEST(goes_elsewhere_without_shared_mappings)
 {
     char folder[] = "/tmp/mtrace-test-live-XXXXXX";
     char path[64];
     struct live_log log;
     struct live_log opened;
 
-    (void)state;
     assert_non_null(mkdtemp(folder));
     (void)snprintf(path, sizeof(path), "%s/run.dat.live", folder);
     refusing_folder = folder;
@@ -100,13 +93,12 @@ static void goes_elsewhere_without_shared_mappings(void **state)
 }
 
 /* Where blocks are never overwritten, what is reserved may be missing when it is written. */
-static void goes_elsewhere_where_reservations_do_not_hold(void **state)
+TEST(goes_elsewhere_where_reservations_do_not_hold)
 {
     char folder[] = "/tmp/mtrace-test-live-XXXXXX";
     char path[64];
     struct live_log log;
 
-    (void)state;
     assert_non_null(mkdtemp(folder));
     (void)snprintf(path, sizeof(path), "%s/run.dat.live", folder);
     copying_folder = folder;
@@ -121,7 +113,7 @@ static void goes_elsewhere_where_reservations_do_not_hold(void **state)
 }
 
 /* A link of the program's making, to a file of somebody else. */
-static void another_link_is_not_followed_to_be_removed(void **state)
+TEST(another_link_is_not_followed_to_be_removed)
 {
     char folder[] = "/tmp/mtrace-test-live-XXXXXX";
     char path[64];
@@ -129,7 +121,6 @@ static void another_link_is_not_followed_to_be_removed(void **state)
     struct live_log log;
     struct live_log opened;
 
-    (void)state;
     assert_non_null(mkdtemp(folder));
     (void)snprintf(path, sizeof(path), "%s/other.live", folder);
     (void)snprintf(link, sizeof(link), "%s/run.dat.live", folder);
@@ -144,13 +135,12 @@ static void another_link_is_not_followed_to_be_removed(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void a_pool_elsewhere_may_be_impossible(void **state)
+TEST(a_pool_elsewhere_may_be_impossible)
 {
     struct live_log log;
     struct error err;
     char path[64];
 
-    (void)state;
     (void)snprintf(path, sizeof(path), "/dev/shm/mtrace-test-%d.live", (int)getpid());
     refusing_folder = "/dev/shm";
     assert_int_not_equal(live_log_create(path, 99, N_POOL, &log, &err), 0);
@@ -160,13 +150,12 @@ static void a_pool_elsewhere_may_be_impossible(void **state)
     assert_int_not_equal(access("/dev/shm/mtrace-0000000000000063.live", F_OK), 0);
 }
 
-static void reserves_by_writing_where_fallocate_is_missing(void **state)
+TEST(reserves_by_writing_where_fallocate_is_missing)
 {
     char path[] = "/tmp/mtrace-test-live-XXXXXX";
     struct live_log log;
     struct stat status;
 
-    (void)state;
     close(mkstemp(path));
     unlink(path);
     has_fallocate = false;
@@ -177,17 +166,4 @@ static void reserves_by_writing_where_fallocate_is_missing(void **state)
     assert_true(status.st_blocks * 512 >= N_POOL * LOG_SEGMENT_BYTES);
     live_log_remove(&log);
     live_log_close(&log);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(goes_elsewhere_without_shared_mappings),
-        cmocka_unit_test(goes_elsewhere_where_reservations_do_not_hold),
-        cmocka_unit_test(another_link_is_not_followed_to_be_removed),
-        cmocka_unit_test(a_pool_elsewhere_may_be_impossible),
-        cmocka_unit_test(reserves_by_writing_where_fallocate_is_missing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of logs from their patterns. */
 #include "lib/logfile/log_name.h"
+#include "tests/lib/unit.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
 /* clang-format on */
 
 static const struct log_name_values values = {
@@ -26,9 +22,8 @@ static void check(const char *pattern, const char *want)
     free(name);
 }
 
-static void placeholders_are_replaced(void **state)
+TEST(placeholders_are_replaced)
 {
-    (void)state;
     check(LOG_NAME_DEFAULT, "mtrace_prog_1700000000_77.dat");
     check("100%%", "100%");
     check("%x%", "%x%");
@@ -36,14 +31,13 @@ static void placeholders_are_replaced(void **state)
     check("%p%e", "77prog");
 }
 
-static void numbers_are_free_ones(void **state)
+TEST(numbers_are_free_ones)
 {
     char folder[] = "/tmp/mtrace-test-log-name-XXXXXX";
     char pattern[64];
     char want[64];
     char taken[64];
 
-    (void)state;
     assert_non_null(mkdtemp(folder));
     (void)snprintf(pattern, sizeof(pattern), "%s/run%%n", folder);
     (void)snprintf(want, sizeof(want), "%s/run1", folder);
@@ -57,23 +51,11 @@ static void numbers_are_free_ones(void **state)
     rmdir(folder);
 }
 
-static void senseless_names_are_refused(void **state)
+TEST(senseless_names_are_refused)
 {
     static const char *const patterns[] = {"", "a\nb", "a\037b"};
     char *name;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
         assert_int_equal(log_name_expand(patterns[i], &values, &name, NULL), ERROR_USAGE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(placeholders_are_replaced),
-        cmocka_unit_test(numbers_are_free_ones),
-        cmocka_unit_test(senseless_names_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

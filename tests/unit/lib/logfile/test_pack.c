@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Segments go into frames and come back, whatever is in them; damaged frames are refused. */
 #include "lib/logfile/pack.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     WORDS = LOG_SEGMENT_PAYLOAD_BYTES / 8,
@@ -258,7 +252,7 @@ static void check_round_trip(struct fixture *fixture, int level, unsigned shift,
     assert_memory_equal(fixture->back, fixture->words, fixture->n_words * 8);
 }
 
-static void events_come_back(void **state)
+TEST_WITH(events_come_back, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -268,7 +262,7 @@ static void events_come_back(void **state)
     }
 }
 
-static void times_are_rounded_and_keep_their_order(void **state)
+TEST_WITH(times_are_rounded_and_keep_their_order, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -278,7 +272,7 @@ static void times_are_rounded_and_keep_their_order(void **state)
     }
 }
 
-static void random_words_come_back(void **state)
+TEST_WITH(random_words_come_back, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -296,7 +290,7 @@ static void random_words_come_back(void **state)
 }
 
 /* A time that needs 41 bits once the base is rounded down must not be cut. */
-static void latest_time_is_kept(void **state)
+TEST_WITH(latest_time_is_kept, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct log_frame frame;
@@ -310,7 +304,7 @@ static void latest_time_is_kept(void **state)
     assert_memory_equal(fixture->back, fixture->words, fixture->n_words * 8);
 }
 
-static void events_are_counted(void **state)
+TEST_WITH(events_are_counted, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct log_frame frame;
@@ -323,7 +317,7 @@ static void events_are_counted(void **state)
     assert_int_equal(frame.n_events, 3);
 }
 
-static void part_of_definitions_comes_back(void **state)
+TEST_WITH(part_of_definitions_comes_back, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct pack_settings settings = {.zstd_level = 1, .time_shift = 5};
@@ -342,7 +336,7 @@ static void part_of_definitions_comes_back(void **state)
 }
 
 /* Nodes as of a program: mostly the child of the one before, at places seen before. */
-static void nodes_are_small_and_come_back(void **state)
+TEST_WITH(nodes_are_small_and_come_back, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct pack_settings settings = {.zstd_level = 1};
@@ -365,7 +359,7 @@ static void nodes_are_small_and_come_back(void **state)
     assert_true(fixture->n_frame < (size_t)LOG_NODES_PER_SEGMENT * 3);
 }
 
-static void every_damage_is_seen(void **state)
+TEST_WITH(every_damage_is_seen, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct log_frame frame;
@@ -382,7 +376,7 @@ static void every_damage_is_seen(void **state)
 }
 
 /* Whoever looks at the first byte of columns has one. */
-static void columns_have_a_byte(void **state)
+TEST_WITH(columns_have_a_byte, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct log_frame frame;
@@ -400,7 +394,7 @@ static void columns_have_a_byte(void **state)
     }
 }
 
-static void events_are_small(void **state)
+TEST_WITH(events_are_small, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -413,22 +407,4 @@ static void events_are_small(void **state)
     }
     check_round_trip(fixture, 1, 5, LOG_CODEC_COLUMNS);
     assert_true(fixture->n_frame < fixture->n_words / 5 * 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(events_come_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(times_are_rounded_and_keep_their_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(random_words_come_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(latest_time_is_kept, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(events_are_counted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(part_of_definitions_comes_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(nodes_are_small_and_come_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_damage_is_seen, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(columns_have_a_byte, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(events_are_small, set_up, tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,12 @@
 /* A process of ours is in a group of its own from the first instant, and ends when it shall,
  * whatever it does of signals. */
 #include "lib/process/child_process.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_STARTS = 50
@@ -37,9 +30,8 @@ static int see(pid_t pid, int what)
 }
 
 /* Else a signal to the group reaches nobody, or us. */
-static void it_has_its_group_at_once(void **state)
+TEST(it_has_its_group_at_once)
 {
-    (void)state;
     for (int i = 0; i < N_STARTS; i++) {
         struct child_process helper;
         pid_t pid = child_process_start(&helper);
@@ -56,13 +48,12 @@ static void it_has_its_group_at_once(void **state)
 }
 
 /* It is ended by the signal that asks, though we ignore that and block all. */
-static void its_signals_are_as_in_a_new_process(void **state)
+TEST(its_signals_are_as_in_a_new_process)
 {
     struct child_process helper;
     sigset_t all, before;
     pid_t pid;
 
-    (void)state;
     sigfillset(&all);
     assert_int_equal(sigprocmask(SIG_BLOCK, &all, &before), 0);
     (void)signal(SIGTERM, SIG_IGN);
@@ -78,12 +69,11 @@ static void its_signals_are_as_in_a_new_process(void **state)
 }
 
 /* Ignores what asks it to end, and stops. */
-static void who_does_not_end_is_killed(void **state)
+TEST(who_does_not_end_is_killed)
 {
     struct child_process helper;
     pid_t pid = child_process_start(&helper);
 
-    (void)state;
     if (pid == 0) {
         (void)signal(SIGTERM, SIG_IGN);
         (void)raise(SIGSTOP);
@@ -95,12 +85,11 @@ static void who_does_not_end_is_killed(void **state)
 }
 
 /* Who was stopped hears that it shall end, and need not be killed. */
-static void who_is_stopped_ends_when_asked(void **state)
+TEST(who_is_stopped_ends_when_asked)
 {
     struct child_process helper;
     pid_t pid = child_process_start(&helper);
 
-    (void)state;
     if (pid == 0) {
         (void)raise(SIGSTOP);
         wait_for_ever();
@@ -112,13 +101,12 @@ static void who_is_stopped_ends_when_asked(void **state)
 }
 
 /* HE-2: while it works it is left alone; stopped, it is killed. */
-static void who_is_stopped_is_not_waited_for(void **state)
+TEST(who_is_stopped_is_not_waited_for)
 {
     struct child_process helper;
     int status = 0;
     pid_t pid = child_process_start(&helper);
 
-    (void)state;
     if (pid == 0)
         wait_for_ever();
     child_process_watch(&helper);
@@ -132,13 +120,12 @@ static void who_is_stopped_is_not_waited_for(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-static void who_ended_by_itself_is_seen_once(void **state)
+TEST(who_ended_by_itself_is_seen_once)
 {
     struct child_process helper;
     int status = 0;
     pid_t pid = child_process_start(&helper);
 
-    (void)state;
     if (pid == 0)
         _exit(7);
     (void)see(pid, WEXITED);
@@ -147,16 +134,4 @@ static void who_ended_by_itself_is_seen_once(void **state)
     assert_true(child_process_has_ended(&helper, &status));
     assert_int_equal(status, -1);
     assert_true(child_process_end(&helper));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(it_has_its_group_at_once),
-                                       cmocka_unit_test(its_signals_are_as_in_a_new_process),
-                                       cmocka_unit_test(who_does_not_end_is_killed),
-                                       cmocka_unit_test(who_is_stopped_ends_when_asked),
-                                       cmocka_unit_test(who_is_stopped_is_not_waited_for),
-                                       cmocka_unit_test(who_ended_by_itself_is_seen_once)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Who works, however slowly, is waited for; who stays stopped is ended, and who goes on is not. */
 #include "lib/process/child_process.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static void sleep_ms(long ms)
 {
@@ -62,25 +56,23 @@ static void end(pid_t pid)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static void who_works_is_waited_for(void **state)
+TEST(who_works_is_waited_for)
 {
     int fd, status;
     pid_t pid = start(0, &fd);
 
-    (void)state;
     assert_true(child_time_limit_await(pid, fd));
     assert_true(child_time_limit_wait(pid, &status));
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
     close(fd);
 }
 
-static void who_goes_on_is_waited_for(void **state)
+TEST(who_goes_on_is_waited_for)
 {
     int fd, status;
     pid_t pid = start(5, &fd);
     pid_t other = start_to_continue(pid);
 
-    (void)state;
     assert_true(child_time_limit_wait(pid, &status));
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
     end(other);
@@ -88,12 +80,11 @@ static void who_goes_on_is_waited_for(void **state)
 }
 
 /* CP-1 */
-static void who_stays_stopped_is_ended(void **state)
+TEST(who_stays_stopped_is_ended)
 {
     int fd, status;
     pid_t pid = start(1, &fd);
 
-    (void)state;
     assert_true(child_time_limit_wait(pid, &status));
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     close(fd);
@@ -105,14 +96,13 @@ static void who_stays_stopped_is_ended(void **state)
 }
 
 /* We may have been stopped with it meanwhile. */
-static void a_time_without_a_look_counts_little(void **state)
+TEST(a_time_without_a_look_counts_little)
 {
     struct child_time_limit time_limit = {0};
     siginfo_t info;
     int fd;
     pid_t pid = start(1, &fd);
 
-    (void)state;
     assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT), 0);
     assert_false(child_time_limit_is_over(&time_limit, pid));
     time_limit.looked_ns -= 10 * CHILD_TIME_LIMIT_NS;
@@ -128,7 +118,7 @@ static void receive(int number)
 }
 
 /* It is the caller's to look why it came. */
-static void a_signal_ends_the_wait_for_words(void **state)
+TEST(a_signal_ends_the_wait_for_words)
 {
     struct sigaction action = {.sa_handler = receive};
     const struct timespec soon = {.tv_nsec = 50000000};
@@ -137,7 +127,6 @@ static void a_signal_ends_the_wait_for_words(void **state)
     int fd, status;
     pid_t pid = start(1, &fd);
 
-    (void)state;
     assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
     assert_int_equal(timer_create(CLOCK_MONOTONIC, NULL, &timer), 0);
     assert_int_equal(timer_settime(timer, 0, &when, NULL), 0);
@@ -148,25 +137,12 @@ static void a_signal_ends_the_wait_for_words(void **state)
     close(fd);
 }
 
-static void nobody_is_waited_for_twice(void **state)
+TEST(nobody_is_waited_for_twice)
 {
     int fd, status;
     pid_t pid = start(0, &fd);
 
-    (void)state;
     assert_true(child_time_limit_wait(pid, &status));
     assert_false(child_time_limit_wait(pid, &status));
     close(fd);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(who_works_is_waited_for),
-                                       cmocka_unit_test(who_goes_on_is_waited_for),
-                                       cmocka_unit_test(who_stays_stopped_is_ended),
-                                       cmocka_unit_test(a_time_without_a_look_counts_little),
-                                       cmocka_unit_test(a_signal_ends_the_wait_for_words),
-                                       cmocka_unit_test(nobody_is_waited_for_twice)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* A file appears whole or not at all, on file systems that know every way to do it and on others.
- */
+/* A file appears whole or not at all, on file systems that know every way to do it and on
+ * others. */
 #include "lib/base/error.h"
 #include "lib/process/output_file.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static char folder[] = "/tmp/test_output_file.XXXXXX";
 static char target[64], other[64];
@@ -136,13 +128,12 @@ static int remove_folder(void **state)
 
 /* What is replaced comes back, with its room, as what is written next; where it cannot, or there
  * was nothing, or a link, it is a commit. */
-static void swapped(void **state)
+TEST_WITH(swapped, make_folder, remove_folder)
 {
     struct output_file file;
     struct stat old, kept;
     bool has_old;
 
-    (void)state;
     begin(&file, target, true);
     assert_int_equal(output_file_swap(&file, &has_old, NULL), 0);
     assert_false(has_old);
@@ -186,6 +177,25 @@ static void swapped(void **state)
     assert_int_equal(n_files(), 2);
 }
 
+TEST_WITH(only_what_stays_gets_to_the_disk, make_folder, remove_folder)
+{
+    struct output_file file;
+
+    n_synced = 0;
+    begin(&file, target, false);
+    file.is_passing = true;
+    assert_int_equal(output_file_commit(&file, NULL), 0);
+    output_file_close(&file);
+    assert_int_equal(n_synced, 0);
+    expect(target, "new");
+
+    begin(&file, target, true);
+    assert_int_equal(output_file_commit(&file, NULL), 0);
+    output_file_close(&file);
+    assert_int_equal(n_synced, 2); /* the file and its name */
+    assert_int_equal(n_files(), 1);
+}
+
 static unsigned mode_of(const char *path)
 {
     struct stat status;
@@ -195,12 +205,11 @@ static unsigned mode_of(const char *path)
 }
 
 /* OF-4: whoever changes them changes those of all that come. */
-static void swapped_ones_hand_permissions_on(void **state)
+TEST_WITH(swapped_ones_hand_permissions_on, make_folder, remove_folder)
 {
     struct output_file file;
     bool has_old;
 
-    (void)state;
     put(target, "old");
     begin(&file, target, true);
     for (int i = 0; i < 4; i++) {
@@ -214,12 +223,11 @@ static void swapped_ones_hand_permissions_on(void **state)
 }
 
 /* What has another name, as in a copy made of links, is not written. */
-static void other_names_keep_what_was_swapped(void **state)
+TEST_WITH(other_names_keep_what_was_swapped, make_folder, remove_folder)
 {
     struct output_file file;
     bool has_old;
 
-    (void)state;
     put(target, "old");
     assert_int_equal(link(target, other), 0);
     begin(&file, target, true);
@@ -233,12 +241,11 @@ static void other_names_keep_what_was_swapped(void **state)
 }
 
 /* OF-5: on its way to its place it is not removed; what comes back is. */
-static void swapped_ones_are_abandoned_between(void **state)
+TEST_WITH(swapped_ones_are_abandoned_between, make_folder, remove_folder)
 {
     struct output_file file;
     bool has_old;
 
-    (void)state;
     put(target, "old");
     begin(&file, target, true);
     abandons_in_exchange = true;
@@ -254,11 +261,10 @@ static void swapped_ones_are_abandoned_between(void **state)
     expect(target, "new");
 }
 
-static void whole_or_not_at_all(void **state)
+TEST_WITH(whole_or_not_at_all, make_folder, remove_folder)
 {
     struct output_file file;
 
-    (void)state;
     begin(&file, target, false);
     assert_int_not_equal(access(target, F_OK), 0);
     output_file_close(&file);
@@ -270,13 +276,12 @@ static void whole_or_not_at_all(void **state)
     expect(target, "new");
 }
 
-static void replaces_only_when_reported(void **state)
+TEST_WITH(replaces_only_when_reported, make_folder, remove_folder)
 {
     struct output_file file;
     struct error err;
     struct stat status;
 
-    (void)state;
     put(target, "old");
     assert_int_equal(chmod(target, 0640), 0);
     assert_int_equal(output_file_open(&file, target, false, 0666, &err), ERROR_EXISTS);
@@ -296,12 +301,11 @@ static void replaces_only_when_reported(void **state)
 }
 
 /* What somebody else made between open and commit stays. */
-static void never_replaces_what_came_meanwhile(void **state)
+TEST_WITH(never_replaces_what_came_meanwhile, make_folder, remove_folder)
 {
     struct output_file file;
     struct error err;
 
-    (void)state;
     for (int knows = 0; knows < 4; knows++) {
         knows_noreplace = knows & 1;
         knows_links = knows & 2;
@@ -320,12 +324,11 @@ static void never_replaces_what_came_meanwhile(void **state)
     }
 }
 
-static void links_are_not_followed(void **state)
+TEST_WITH(links_are_not_followed, make_folder, remove_folder)
 {
     struct output_file file;
     struct stat status;
 
-    (void)state;
     put(other, "precious");
     assert_int_equal(symlink(other, target), 0);
     assert_int_equal(output_file_open(&file, target, false, 0666, NULL), ERROR_EXISTS);
@@ -339,13 +342,12 @@ static void links_are_not_followed(void **state)
     assert_true(S_ISREG(status.st_mode));
 }
 
-static void what_is_no_file_is_written_itself(void **state)
+TEST_WITH(what_is_no_file_is_written_itself, make_folder, remove_folder)
 {
     struct output_file file;
     char text[8] = "";
     int fd;
 
-    (void)state;
     assert_int_equal(mkfifo(target, 0600), 0);
     fd = open(target, O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
@@ -362,11 +364,10 @@ static void what_is_no_file_is_written_itself(void **state)
     output_file_close(&file);
 }
 
-static void inputs_are_no_outputs(void **state)
+TEST_WITH(inputs_are_no_outputs, make_folder, remove_folder)
 {
     struct error err;
 
-    (void)state;
     put(target, "log");
     assert_int_equal(link(target, other), 0);
     assert_int_equal(output_file_check_input(target, target, &err), ERROR_USAGE);
@@ -380,11 +381,10 @@ static void inputs_are_no_outputs(void **state)
 }
 
 /* OF-5 */
-static void a_signal_removes_what_is_unfinished(void **state)
+TEST_WITH(a_signal_removes_what_is_unfinished, make_folder, remove_folder)
 {
     struct output_file file;
 
-    (void)state;
     put(target, "old");
     begin(&file, target, true);
     assert_int_equal(n_files(), 2);
@@ -404,30 +404,15 @@ static void a_signal_removes_what_is_unfinished(void **state)
     assert_int_equal(n_files(), 1);
 }
 
-static void failures_name_the_target(void **state)
-{
-    struct output_file file;
-    struct error err;
-
-    (void)state;
-    assert_int_equal(output_file_open(&file, "no/such/folder/x", false, 0666, &err), ERROR_IO);
-    assert_non_null(strstr(err.text, "'no/such/folder/x'"));
-    output_file_close(&file);
-    assert_int_equal(output_file_open(&file, folder, true, 0666, &err), ERROR_IO);
-    assert_non_null(strstr(err.text, "directory"));
-    output_file_close(&file);
-}
-
 /* The file of a process that was killed goes when the next one begins; that of one that goes on
  * stays, and so do files that only have such a name. */
-static void what_the_killed_left_is_removed(void **state)
+TEST_WITH(what_the_killed_left_is_removed, make_folder, remove_folder)
 {
     struct output_file file;
     char similar[80];
     siginfo_t end;
     pid_t pid = fork();
 
-    (void)state;
     if (pid == 0) {
         begin(&file, target, false);
         (void)raise(SIGKILL);
@@ -453,52 +438,15 @@ static void what_the_killed_left_is_removed(void **state)
     assert_int_equal(n_files(), 0);
 }
 
-static void only_what_stays_gets_to_the_disk(void **state)
+TEST_WITH(failures_name_the_target, make_folder, remove_folder)
 {
     struct output_file file;
+    struct error err;
 
-    (void)state;
-    n_synced = 0;
-    begin(&file, target, false);
-    file.is_passing = true;
-    assert_int_equal(output_file_commit(&file, NULL), 0);
+    assert_int_equal(output_file_open(&file, "no/such/folder/x", false, 0666, &err), ERROR_IO);
+    assert_non_null(strstr(err.text, "'no/such/folder/x'"));
     output_file_close(&file);
-    assert_int_equal(n_synced, 0);
-    expect(target, "new");
-
-    begin(&file, target, true);
-    assert_int_equal(output_file_commit(&file, NULL), 0);
+    assert_int_equal(output_file_open(&file, folder, true, 0666, &err), ERROR_IO);
+    assert_non_null(strstr(err.text, "directory"));
     output_file_close(&file);
-    assert_int_equal(n_synced, 2); /* the file and its name */
-    assert_int_equal(n_files(), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(swapped, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(only_what_stays_gets_to_the_disk, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(swapped_ones_hand_permissions_on, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(other_names_keep_what_was_swapped, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(swapped_ones_are_abandoned_between, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(whole_or_not_at_all, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(replaces_only_when_reported, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(never_replaces_what_came_meanwhile, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(links_are_not_followed, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(what_is_no_file_is_written_itself, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(inputs_are_no_outputs, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(a_signal_removes_what_is_unfinished, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(what_the_killed_left_is_removed, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(failures_name_the_target, make_folder, remove_folder),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

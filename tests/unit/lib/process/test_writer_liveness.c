@@ -2,17 +2,13 @@
 /* Who may still write to a log, by its header and a pid. */
 #include "lib/abi/file_systems.h"
 #include "lib/process/writer_liveness.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -20,10 +16,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -40,30 +32,27 @@ static struct log_file begin_log(void)
                              .start_unix_ns = now_ns(CLOCK_REALTIME)};
 }
 
-static void the_writer_itself(void **state)
+TEST(the_writer_itself)
 {
     struct log_file header = begin_log();
 
-    (void)state;
     assert_true(writer_liveness_writes(getpid(), &header));
     assert_false(writer_liveness_writes(0, &header)); /* nobody */
 }
 
-static void nothing_recorded_yet(void **state)
+TEST(nothing_recorded_yet)
 {
     struct log_file header = {.start_unix_ns = 0};
 
-    (void)state;
     assert_true(writer_liveness_writes(getpid(), &header));
 }
 
 /* The log began a minute after the machine, and this process later than that. */
-static void a_later_process_has_the_pid(void **state)
+TEST(a_later_process_has_the_pid)
 {
     struct log_file header = begin_log();
     uint64_t up_ns = now_ns(CLOCK_MONOTONIC);
 
-    (void)state;
     if (up_ns < UINT64_C(600) * 1000000000)
         skip();
     header.start_monotonic_ns = UINT64_C(60) * 1000000000;
@@ -72,23 +61,21 @@ static void a_later_process_has_the_pid(void **state)
 }
 
 /* The same pid, as long after the start of an earlier boot. */
-static void the_machine_was_started_again(void **state)
+TEST(the_machine_was_started_again)
 {
     struct log_file header = begin_log();
 
-    (void)state;
     header.start_unix_ns -= now_ns(CLOCK_BOOTTIME) + UINT64_C(86400) * 1000000000;
     header.start_monotonic_ns += UINT64_C(86400) * 1000000000;
     assert_false(writer_liveness_writes(getpid(), &header));
 }
 
-static void a_process_that_ended(void **state)
+TEST(a_process_that_ended)
 {
     struct log_file header = begin_log();
     pid_t pid = fork();
     siginfo_t info;
 
-    (void)state;
     if (pid == 0)
         _exit(0);
     assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
@@ -107,12 +94,11 @@ static void set_descriptors(rlim_t n)
 }
 
 /* RU-1 */
-static void without_a_descriptor_nobody_is_gone(void **state)
+TEST(without_a_descriptor_nobody_is_gone)
 {
     struct log_file header = begin_log();
     struct rlimit limit;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     set_descriptors(0);
     enum writer_liveness_state state_of_own = writer_liveness_of_pid(getpid());
@@ -148,14 +134,13 @@ static pid_t map_by_other(const char *path)
 }
 
 /* Its pid says nothing here, its mapping does. */
-static void a_log_of_another_pid_namespace(void **state)
+TEST(a_log_of_another_pid_namespace)
 {
     struct log_file header = begin_log();
     char path[] = "/tmp/mtrace-test-running-XXXXXX";
     int fd = mkostemp(path, O_CLOEXEC);
     pid_t pid;
 
-    (void)state;
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, 4096), 0);
     pid = map_by_other(path);
@@ -177,60 +162,14 @@ static void a_log_of_another_pid_namespace(void **state)
     unlink(path);
 }
 
-/* It has executed another program, and its recorder has the log open still, to write to it. */
-static void who_has_the_log_no_more_is_no_writer(void **state)
-{
-    struct log_file header = begin_log();
-    char path[] = "/tmp/mtrace-test-running-XXXXXX";
-    int recorders = mkostemp(path, O_CLOEXEC);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-    (void)state;
-    assert_int_equal(ftruncate(recorders, 65536), 0);
-    header.pid = (uint32_t)getpid();
-    header.pid_space = writer_liveness_pid_space();
-    assert_int_equal(writer_liveness_of_writer(&header, fd), WRITER_LIVENESS_DEAD);
-    void *log = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, recorders, 0);
-    assert_ptr_not_equal(log, MAP_FAILED);
-    assert_int_equal(writer_liveness_of_writer(&header, fd), WRITER_LIVENESS_ALIVE);
-    assert_int_equal(munmap(log, 65536), 0);
-    assert_int_equal(writer_liveness_of_writer(&header, fd), WRITER_LIVENESS_DEAD);
-    close(recorders);
-    close(fd);
-    unlink(path);
-}
-
-/* As long as the machine has been up nobody has written to it, wherever he was. */
-static void a_log_of_an_earlier_boot_has_no_writer(void **state)
-{
-    struct log_file header = begin_log();
-    char path[] = "/tmp/mtrace-test-running-XXXXXX";
-    int made = mkostemp(path, O_CLOEXEC);
-    int fd = open(path, O_PATH | O_CLOEXEC); /* of which it is not told who has it */
-    struct statfs status;
-
-    (void)state;
-    assert_int_equal(fstatfs(fd, &status), 0);
-    header.pid = (uint32_t)getpid();
-    header.pid_space = writer_liveness_pid_space() + 1;
-    header.start_unix_ns -= now_ns(CLOCK_BOOTTIME) + UINT64_C(86400) * 1000000000;
-    bool is_gone = writer_liveness_of_writer(&header, fd) == WRITER_LIVENESS_DEAD;
-    close(fd);
-    close(made);
-    unlink(path);
-    if (!file_systems_is_shared_by_machines((uint64_t)status.f_type))
-        assert_true(is_gone);
-}
-
 /* However often it is asked while others open the file, and wait for the answer to be over. */
-static void asking_disturbs_nobody(void **state)
+TEST(asking_disturbs_nobody)
 {
     char path[] = "/tmp/mtrace-test-running-XXXXXX";
     int fd = mkostemp(path, O_CLOEXEC);
     int reader = open(path, O_RDONLY | O_CLOEXEC);
     pid_t pid = fork();
 
-    (void)state;
     if (pid == 0) {
         close(fd);
         for (int i = 0; i < 20000; i++) {
@@ -250,6 +189,49 @@ static void asking_disturbs_nobody(void **state)
     unlink(path);
 }
 
+/* It has executed another program, and its recorder has the log open still, to write to it. */
+TEST(who_has_the_log_no_more_is_no_writer)
+{
+    struct log_file header = begin_log();
+    char path[] = "/tmp/mtrace-test-running-XXXXXX";
+    int recorders = mkostemp(path, O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    assert_int_equal(ftruncate(recorders, 65536), 0);
+    header.pid = (uint32_t)getpid();
+    header.pid_space = writer_liveness_pid_space();
+    assert_int_equal(writer_liveness_of_writer(&header, fd), WRITER_LIVENESS_DEAD);
+    void *log = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, recorders, 0);
+    assert_ptr_not_equal(log, MAP_FAILED);
+    assert_int_equal(writer_liveness_of_writer(&header, fd), WRITER_LIVENESS_ALIVE);
+    assert_int_equal(munmap(log, 65536), 0);
+    assert_int_equal(writer_liveness_of_writer(&header, fd), WRITER_LIVENESS_DEAD);
+    close(recorders);
+    close(fd);
+    unlink(path);
+}
+
+/* As long as the machine has been up nobody has written to it, wherever he was. */
+TEST(a_log_of_an_earlier_boot_has_no_writer)
+{
+    struct log_file header = begin_log();
+    char path[] = "/tmp/mtrace-test-running-XXXXXX";
+    int made = mkostemp(path, O_CLOEXEC);
+    int fd = open(path, O_PATH | O_CLOEXEC); /* of which it is not told who has it */
+    struct statfs status;
+
+    assert_int_equal(fstatfs(fd, &status), 0);
+    header.pid = (uint32_t)getpid();
+    header.pid_space = writer_liveness_pid_space() + 1;
+    header.start_unix_ns -= now_ns(CLOCK_BOOTTIME) + UINT64_C(86400) * 1000000000;
+    bool is_gone = writer_liveness_of_writer(&header, fd) == WRITER_LIVENESS_DEAD;
+    close(fd);
+    close(made);
+    unlink(path);
+    if (!file_systems_is_shared_by_machines((uint64_t)status.f_type))
+        assert_true(is_gone);
+}
+
 /* Who asks who has it open, and loses the processor before it gives the lease back. */
 static void hold_lease(const char *path, int ready)
 {
@@ -264,7 +246,7 @@ static void hold_lease(const char *path, int ready)
     _exit(0);
 }
 
-static void a_lease_is_waited_for(void **state)
+TEST(a_lease_is_waited_for)
 {
     char path[] = "/tmp/mtrace-test-patient-XXXXXX";
     int made = mkostemp(path, O_CLOEXEC);
@@ -272,7 +254,6 @@ static void a_lease_is_waited_for(void **state)
     char answer = 'n';
     int fd;
 
-    (void)state;
     assert_true(made >= 0);
     close(made);
     assert_int_equal(pipe(ready), 0);
@@ -294,20 +275,18 @@ static void a_lease_is_waited_for(void **state)
     unlink(path);
 }
 
-static void what_is_not_there_is_not_waited_for(void **state)
+TEST(what_is_not_there_is_not_waited_for)
 {
-    (void)state;
     assert_int_equal(writer_liveness_open("/nowhere/at/all", O_RDONLY | O_CLOEXEC | O_NONBLOCK),
                      -1);
     assert_int_equal(errno, ENOENT);
 }
 
-static void who_would_write_into_a_pipe_is_not_waited_for(void **state)
+TEST(who_would_write_into_a_pipe_is_not_waited_for)
 {
     char path[] = "/tmp/mtrace-test-patient-XXXXXX";
     int fd;
 
-    (void)state;
     assert_non_null(mkdtemp(path));
     assert_int_equal(rmdir(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0);
@@ -315,25 +294,4 @@ static void who_would_write_into_a_pipe_is_not_waited_for(void **state)
     assert_true(fd >= 0);
     close(fd);
     unlink(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_writer_itself),
-        cmocka_unit_test(nothing_recorded_yet),
-        cmocka_unit_test(a_later_process_has_the_pid),
-        cmocka_unit_test(the_machine_was_started_again),
-        cmocka_unit_test(a_process_that_ended),
-        cmocka_unit_test(without_a_descriptor_nobody_is_gone),
-        cmocka_unit_test(a_log_of_another_pid_namespace),
-        cmocka_unit_test(asking_disturbs_nobody),
-        cmocka_unit_test(who_has_the_log_no_more_is_no_writer),
-        cmocka_unit_test(a_log_of_an_earlier_boot_has_no_writer),
-        cmocka_unit_test(a_lease_is_waited_for),
-        cmocka_unit_test(what_is_not_there_is_not_waited_for),
-        cmocka_unit_test(who_would_write_into_a_pipe_is_not_waited_for),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Every view that is embedded is found, and no number of tables that stand in for some is too many.
- */
+/* Every view that is embedded is found, and no number of tables that stand in for some is too
+ * many. */
 #include "lib/sqlite/database_views.h"
 #include "lib/sqlite/embedded_sql.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static size_t count(const struct embedded_sql *part)
 {
@@ -26,13 +19,12 @@ static size_t count(const struct embedded_sql *part)
     return n;
 }
 
-static void test_all_are_found(void **state)
+TEST(test_all_are_found)
 {
     struct database_views views;
     const size_t n = count(embedded_schema) + count(embedded_views);
     static char names[200][8];
 
-    (void)state;
     assert_true(n > 0);
     assert_int_equal(database_views_find(&views, NULL), 0);
     assert_int_equal(views.n, n);
@@ -44,11 +36,4 @@ static void test_all_are_found(void **state)
     assert_int_equal(views.n, n + 200);
     assert_string_equal(views.items[n + 199].definition, "made199");
     database_views_done(&views);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_are_found)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

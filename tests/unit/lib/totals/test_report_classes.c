@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/totals/report_classes.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
+#include "tests/lib/unit.h"
 
 /* Classes touch each other and every size is in the one that its bounds name. */
-static void size_classes(void **state)
+TEST(size_classes)
 {
     uint64_t from, to, next = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 160; i++) {
         size_class_bounds(i, &from, &to);
         assert_int_equal(from, next);
@@ -26,11 +18,10 @@ static void size_classes(void **state)
 }
 
 /* Classes touch each other and every lifetime is in the one that its bounds name. */
-static void lifetime_classes(void **state)
+TEST(lifetime_classes)
 {
     uint64_t from, to, next = 0;
 
-    (void)state;
     for (unsigned i = 0; i < LIFETIME_CLASSES; i++) {
         lifetime_class_bounds(i, &from, &to);
         assert_int_equal(from, next);
@@ -42,14 +33,4 @@ static void lifetime_classes(void **state)
     assert_int_equal(from, 100);
     assert_int_equal(to, 200);
     assert_int_equal(lifetime_class_of(UINT64_MAX), LIFETIME_CLASSES - 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(size_classes),
-        cmocka_unit_test(lifetime_classes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,34 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/totals/sample_weight.h"
+#include "tests/lib/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
 
-/* clang-format on */
-
-static void blocks_that_are_no_samples_stand_for_themselves(void **state)
+TEST(blocks_that_are_no_samples_stand_for_themselves)
 {
     struct sample_weight weight = sample_weight_of(0, 100, 7);
 
-    (void)state;
     assert_int_equal(weight.blocks, 1);
     assert_int_equal(weight.bytes, 100);
     assert_true(weight.blocks_variance == 0 && weight.bytes_variance == 0);
 }
 
 /* By hand: of a block as large as the mean 1 - 1/e = 0.632 are drawn. */
-static void weights_are_the_inverse_of_the_probability(void **state)
+TEST(weights_are_the_inverse_of_the_probability)
 {
     struct sample_weight weight = sample_weight_of(4096, 4096, 0);
     struct sample_weight none = sample_weight_of(4096, 0, 0);
     struct sample_weight one = sample_weight_of(4096, 1, 0);
     struct sample_weight large = sample_weight_of(4096, 1 << 20, 0);
 
-    (void)state;
     assert_int_equal(weight.bytes, 6480); /* 4096 / 0.6321 */
     assert_true(fabs(weight.bytes_variance - 4096. * 4096 * 0.3679 / (0.6321 * 0.6321)) < 10000);
     assert_int_equal(none.bytes, 0);
@@ -41,13 +33,12 @@ static void weights_are_the_inverse_of_the_probability(void **state)
 }
 
 /* SW-1: 1.582 is 1 or 2, and 1.582 on average. */
-static void rounding_is_right_on_average(void **state)
+TEST(rounding_is_right_on_average)
 {
     double sum = 0;
     double variance = 0;
     double right = 1 / (1 - exp(-1));
 
-    (void)state;
     for (uint64_t salt = 0; salt < 100000; salt++) {
         struct sample_weight weight = sample_weight_of(4096, 4096, salt);
         assert_in_range(weight.blocks, 1, 2);
@@ -59,9 +50,8 @@ static void rounding_is_right_on_average(void **state)
 }
 
 /* What is written in a row makes the same weight again. */
-static void a_noted_weight_is_the_same(void **state)
+TEST(a_noted_weight_is_the_same)
 {
-    (void)state;
     for (uint64_t salt = 0; salt < 1000; salt++) {
         uint64_t size = salt * salt;
         struct sample_weight weight = sample_weight_of(4096, size, salt);
@@ -73,22 +63,9 @@ static void a_noted_weight_is_the_same(void **state)
     }
 }
 
-static void margins_are_1_96_standard_deviations(void **state)
+TEST(margins_are_1_96_standard_deviations)
 {
-    (void)state;
     assert_true(fabs(sample_weight_margin(100) - 19.6) < 0.01);
     assert_true(sample_weight_margin(0) == 0);
     assert_true(sample_weight_margin(-1e-9) == 0); /* what adding and taking away leaves */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_that_are_no_samples_stand_for_themselves),
-        cmocka_unit_test(weights_are_the_inverse_of_the_probability),
-        cmocka_unit_test(rounding_is_right_on_average),
-        cmocka_unit_test(a_noted_weight_is_the_same),
-        cmocka_unit_test(margins_are_1_96_standard_deviations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

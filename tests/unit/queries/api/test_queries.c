@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The library as a server uses it: many questions, several databases and threads, nothing printed.
- */
+/* The library as a server uses it: many questions, several databases and threads, nothing
+ * printed. */
 #include "lib/base/error.h"
 #include "lib/sqlite/embedded_sql.h"
 #include "queries/api/queries.h"
+#include "tests/lib/unit.h"
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <sqlite3.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 extern const struct embedded_sql embedded_schema[];
 extern const struct embedded_sql embedded_views[];
@@ -209,13 +201,12 @@ static long long sum_second_column(const char *csv)
 
 /* ---- tests ---- */
 
-static void test_answers(void **state)
+TEST(test_answers)
 {
     static struct client client;
     static const char sql[] = "SELECT sum(leaked_bytes) FROM leaks WHERE suppressed_by IS NULL";
     long long one = stock_number(one_db, sql);
 
-    (void)state;
     assert_true(one > 0);
     for (int round = 0; round < 3; round++) {
         assert_int_equal(ask(&client, "leaks", one_db, "format=csv"), 0);
@@ -232,11 +223,10 @@ static void test_answers(void **state)
 }
 
 /* Filters stand in the tables of a connection: the next question must not see them. */
-static void test_filters_end_with_their_question(void **state)
+TEST(test_filters_end_with_their_question)
 {
     static struct client all, some, again;
 
-    (void)state;
     assert_int_equal(ask(&all, "groups", one_db, "format=csv"), 0);
     assert_int_equal(ask(&some, "groups", one_db, "format=csv&group_allocations_min=5"), 0);
     assert_int_equal(ask(&again, "groups", one_db, "format=csv"), 0);
@@ -244,7 +234,7 @@ static void test_filters_end_with_their_question(void **state)
     assert_string_equal(all.answer, again.answer);
 }
 
-static void test_errors_name_the_parameter(void **state)
+TEST(test_errors_name_the_parameter)
 {
     static struct client client;
 
@@ -266,7 +256,6 @@ static void test_errors_name_the_parameter(void **state)
         {"summary", "size_min=1", "takes no filters"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(ask(&client, cases[i].command, one_db, cases[i].parameters), ERROR_USAGE);
         if (!strstr(client.err.text, cases[i].part))
@@ -276,20 +265,18 @@ static void test_errors_name_the_parameter(void **state)
     assert_int_equal(ask(&client, "leaks", "/nowhere/run.db", ""), ERROR_IO);
 }
 
-static void test_client_that_is_gone(void **state)
+TEST(test_client_that_is_gone)
 {
     static struct client client = {.is_gone = true};
 
-    (void)state;
     assert_int_equal(ask(&client, "leaks", one_db, "format=json"), ERROR_IO);
 }
 
-static void test_every_parameter_is_found_by_its_names(void **state)
+TEST(test_every_parameter_is_found_by_its_names)
 {
     struct queries_parameter parameter;
     size_t n = 0;
 
-    (void)state;
     for (; queries_parameter_at(n, &parameter); n++) {
         char dashed[64] = "";
 
@@ -325,13 +312,12 @@ static void *ask_often(void *argument)
     return NULL;
 }
 
-static void test_threads(void **state)
+TEST(test_threads)
 {
     static struct client answers[2][2];
     struct requester askers[2] = {{.parameters = "format=json"},
                                   {.parameters = "format=csv&group_allocations_min=5"}};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         for (int k = 0; k < 2; k++) {
             assert_int_equal(
@@ -365,13 +351,12 @@ static void *ask_waiting(void *argument)
 }
 
 /* Others go on, and what is interrupted before it is asked is not answered. */
-static void test_interrupt_ends_one_question(void **state)
+TEST(test_interrupt_ends_one_question)
 {
     static struct waiting waiting;
     static struct client other;
     pthread_t thread;
 
-    (void)state;
     assert_int_equal(make_question(&waiting.client, "sql", one_db, endless, &waiting.question), 0);
     assert_int_equal(pthread_create(&thread, NULL, ask_waiting, &waiting), 0);
     assert_int_equal(ask(&other, "leaks", one_db, ""), 0);
@@ -387,12 +372,11 @@ static void test_interrupt_ends_one_question(void **state)
     queries_free(waiting.question);
 }
 
-static void test_time_limit(void **state)
+TEST(test_time_limit)
 {
     static struct client client;
     char parameters[256];
 
-    (void)state;
     (void)snprintf(parameters, sizeof(parameters), "time_limit=50ms&%s", endless);
     assert_int_equal(ask(&client, "sql", one_db, parameters), ERROR_INTERRUPTED);
     assert_non_null(strstr(client.err.text, "time limit"));
@@ -422,14 +406,13 @@ static bool read_enough(void *context, const char *data, size_t size)
 
 /* What is as long as the square of the depth, or takes as long to be found out, ends in the midst
  * of it. */
-static void test_ends_within_deep_stacks(void **state)
+TEST(test_ends_within_deep_stacks)
 {
     static const char *const asked[][2] = {
         {"export", "to=flamegraph.pl"}, {"export", "to=speedscope"},
         {"export", "to=pprof"},         {"export", "to=dhat&process=1"},
         {"tree", "bottom_up"},          {"callers", "argument=Session::clone"}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
         static struct client client;
         struct reader reader = {.n_bytes = 0};
@@ -451,7 +434,7 @@ static void test_ends_within_deep_stacks(void **state)
 }
 
 /* Whatever is asked, rightly or not: stdout and stderr stay as they are. */
-static void test_nothing_is_printed(void **state)
+TEST(test_nothing_is_printed)
 {
     static struct client client;
     char path[64];
@@ -459,7 +442,6 @@ static void test_nothing_is_printed(void **state)
     int saved[2] = {dup(1), dup(2)};
     int fd;
 
-    (void)state;
     (void)snprintf(path, sizeof(path), "%s/printed", folder);
     fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
     assert_true(fd >= 0 && dup2(fd, 1) == 1 && dup2(fd, 2) == 2);
@@ -478,31 +460,13 @@ static void test_nothing_is_printed(void **state)
     assert_int_equal(written.st_size, 0);
 }
 
-static void test_notes_go_to_the_client(void **state)
+TEST(test_notes_go_to_the_client)
 {
     static struct client client;
 
-    (void)state;
     assert_int_equal(ask(&client, "groups", one_db, "group_allocations_min=1000000"), 0);
     assert_non_null(strstr(client.notes, "7 of 1,061 events (0.7 %) were dropped: "));
     assert_non_null(strstr(client.notes, "|no rows|"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_filters_end_with_their_question),
-        cmocka_unit_test(test_errors_name_the_parameter),
-        cmocka_unit_test(test_client_that_is_gone),
-        cmocka_unit_test(test_every_parameter_is_found_by_its_names),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_interrupt_ends_one_question),
-        cmocka_unit_test(test_time_limit),
-        cmocka_unit_test(test_ends_within_deep_stacks),
-        cmocka_unit_test(test_nothing_is_printed),
-        cmocka_unit_test(test_notes_go_to_the_client),
-    };
-
-    return cmocka_run_group_tests(tests, make_databases, remove_databases);
-}
+TESTS_WITH(make_databases, remove_databases);

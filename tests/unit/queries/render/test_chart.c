@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The axes of a chart have round figures, and the highest value is below the last line. */
 #include "queries/render/chart.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 /* The texts of all elements that are anchored, which are those of the axes: "0 B|500 B|". */
 static char *axes_of(const struct chart *chart)
@@ -53,9 +45,8 @@ static void assert_axes(enum chart_unit unit, int64_t highest, int64_t from_ns, 
     free(axes);
 }
 
-static void numbers_are_round(void **state)
+TEST(numbers_are_round)
 {
-    (void)state;
     assert_axes(
         CHART_BYTES, 10380902, 0, 337600000,
         "0 B|2.0 MiB|4.0 MiB|6.0 MiB|8.0 MiB|10.0 MiB|0 s|50.0 ms|100 ms|150 ms|200 ms|250 ms|300 ms|");
@@ -65,19 +56,9 @@ static void numbers_are_round(void **state)
                 "0|5,000|10,000|15,000|0 s|1m00s|2m00s|3m00s|4m00s|5m00s|");
 }
 
-static void short_and_flat_ones_have_axes(void **state)
+TEST(short_and_flat_ones_have_axes)
 {
-    (void)state;
     assert_axes(CHART_BLOCKS, 0, 5, 5, "0|1|");
     assert_axes(CHART_BYTES, INT64_MAX, 0, 3,
                 "0 B|2.0 EiB|4.0 EiB|6.0 EiB|8.0 EiB|0 s|1 ns|2 ns|3 ns|");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_round),
-        cmocka_unit_test(short_and_flat_ones_have_axes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/render/compressed_stream.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_LINES = 40000,
@@ -44,37 +36,34 @@ static char *pack_lines(enum compressed_kind kind, char *ret_lines, size_t *ret_
 static char lines[MAX_BYTES];
 static char unpacked[MAX_BYTES];
 
-static void nothing_is_packed_by_none(void **state)
+TEST(nothing_is_packed_by_none)
 {
     size_t n, size;
     char *packed = pack_lines(COMPRESSED_NONE, lines, &n, &size);
 
-    (void)state;
     assert_int_equal(n, size);
     assert_memory_equal(packed, lines, n);
     free(packed);
 }
 
-static void zstd_unpacks_what_was_written(void **state)
+TEST(zstd_unpacks_what_was_written)
 {
     size_t n, size;
     char *packed = pack_lines(COMPRESSED_ZSTD, lines, &n, &size);
 
-    (void)state;
     assert_true(size < n);
     assert_int_equal(ZSTD_decompress(unpacked, sizeof(unpacked), packed, size), n);
     assert_memory_equal(unpacked, lines, n);
     free(packed);
 }
 
-static void gzip_unpacks_what_was_written(void **state)
+TEST(gzip_unpacks_what_was_written)
 {
     size_t n, size;
     char *packed = pack_lines(COMPRESSED_GZIP, lines, &n, &size);
     z_stream stream = {
         .next_in = (Bytef *)packed, .next_out = (Bytef *)unpacked, .avail_out = sizeof(unpacked)};
 
-    (void)state;
     stream.avail_in = (uInt)size;
     assert_int_equal(inflateInit2(&stream, 15 + 16), Z_OK);
     assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
@@ -84,11 +73,10 @@ static void gzip_unpacks_what_was_written(void **state)
     free(packed);
 }
 
-static void full_disk_is_an_error(void **state)
+TEST(full_disk_is_an_error)
 {
     static const enum compressed_kind kinds[] = {COMPRESSED_NONE, COMPRESSED_GZIP, COMPRESSED_ZSTD};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         FILE *full = fopen("/dev/full", "w");
         FILE *stream;
@@ -102,24 +90,10 @@ static void full_disk_is_an_error(void **state)
     }
 }
 
-static void names_report_the_kind(void **state)
+TEST(names_report_the_kind)
 {
-    (void)state;
     assert_int_equal(compressed_stream_kind_of("a.b.zst"), COMPRESSED_ZSTD);
     assert_int_equal(compressed_stream_kind_of("folder.zst/a.gz"), COMPRESSED_GZIP);
     assert_int_equal(compressed_stream_kind_of("heaptrack.program.1"), COMPRESSED_NONE);
     assert_int_equal(compressed_stream_kind_of(NULL), COMPRESSED_NONE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_packed_by_none),
-        cmocka_unit_test(zstd_unpacks_what_was_written),
-        cmocka_unit_test(gzip_unpacks_what_was_written),
-        cmocka_unit_test(full_disk_is_an_error),
-        cmocka_unit_test(names_report_the_kind),
-    };
-
-    return cmocka_run_group_tests_name("compressed_stream", tests, NULL, NULL);
 }

@@ -1,34 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* Figures with half of the width of their interval, and what is one of them. */
 #include "queries/render/estimate.h"
+#include "tests/lib/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
 
-/* clang-format on */
-
-static void exact_numbers_stand_alone(void **state)
+TEST(exact_numbers_stand_alone)
 {
     char text[ESTIMATE_TEXT_BYTES];
 
-    (void)state;
     assert_string_equal(estimate_format_bytes(1536, -1, text), "1.5 KiB");
     assert_string_equal(estimate_format_count(1234, -1, text), "1,234");
     assert_string_equal(estimate_format_blocks(1, -1, text), "1 block");
     assert_string_equal(estimate_format_blocks(0, -1, text), "0 blocks");
 }
 
-static void estimates_have_their_margin(void **state)
+TEST(estimates_have_their_margin)
 {
     char text[ESTIMATE_TEXT_BYTES];
 
-    (void)state;
     assert_string_equal(estimate_format_bytes(1536, 511.6, text), "1.5 KiB ± 512 B");
     assert_string_equal(estimate_format_count(1234, 0, text), "1,234 ± 0");
     assert_string_equal(estimate_format_bytes(0, 0, text), "0 B"); /* no sample */
@@ -39,22 +30,10 @@ static void estimates_have_their_margin(void **state)
     assert_string_equal(estimate_format_blocks(1, 0.2, text), "1 ± 0 blocks");
 }
 
-static void the_largest_numbers_fit(void **state)
+TEST(the_largest_numbers_fit)
 {
     char text[ESTIMATE_TEXT_BYTES];
 
-    (void)state;
     assert_string_equal(estimate_format_blocks(INT64_MIN, INFINITY, text),
                         "-9,223,372,036,854,775,808 ± 4,611,686,018,427,387,904 blocks");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_numbers_stand_alone),
-        cmocka_unit_test(estimates_have_their_margin),
-        cmocka_unit_test(the_largest_numbers_fit),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

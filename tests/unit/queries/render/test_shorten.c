@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Names become short and stay recognizable; the result always fits. */
 #include "queries/render/shorten.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static void assert_short(const char *name, const char *expected)
 {
@@ -21,9 +13,8 @@ static void assert_short(const char *name, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void parameters_and_template_arguments_go(void **state)
+TEST(parameters_and_template_arguments_go)
 {
-    (void)state;
     assert_short("main", "main");
     assert_short("Session::clone(int, char const*) const", "Session::clone");
     assert_short("std::vector<int, std::allocator<int> >::push_back(int const&)",
@@ -33,9 +24,8 @@ static void parameters_and_template_arguments_go(void **state)
     assert_short("app.List!(const(int)[], 3).List.get(int) const", "app.List!(..).List.get");
 }
 
-static void operators_and_lambdas_stay(void **state)
+TEST(operators_and_lambdas_stay)
 {
-    (void)state;
     assert_short("operator new(unsigned long)", "operator new");
     assert_short("operator<<(std::ostream&, X)", "operator<<");
     assert_short("T::operator->() const", "T::operator->");
@@ -46,9 +36,8 @@ static void operators_and_lambdas_stay(void **state)
     assert_short("my_operator_x", "my_operator_x");
 }
 
-static void return_types_go(void **state)
+TEST(return_types_go)
 {
-    (void)state;
     assert_short("void f<int>(int)", "f<..>");
     assert_short("std::basic_string<char, A<char> >* leak<B<char, C> >(B<char, C>)", "leak<..>");
     assert_short("unsigned long const& N::get<int>(int) const", "N::get<..>");
@@ -60,28 +49,25 @@ static void return_types_go(void **state)
     assert_short("main.(*Cache).Get", "main.(*Cache).Get");
 }
 
-static void rust_names_keep_their_type(void **state)
+TEST(rust_names_keep_their_type)
 {
-    (void)state;
     assert_short("<alloc::vec::Vec<T> as core::clone::Clone>::clone",
                  "<alloc::vec::Vec<..> as core::clone::Clone>::clone");
     assert_short("core::ptr::drop_in_place<alloc::string::String>", "core::ptr::drop_in_place<..>");
 }
 
-static void unbalanced_names_are_copied(void **state)
+TEST(unbalanced_names_are_copied)
 {
-    (void)state;
     assert_short("a<b", "a<b");
     assert_short("a(b", "a(b");
     assert_short(">)", ">)");
     assert_short("", "");
 }
 
-static void the_result_fits(void **state)
+TEST(the_result_fits)
 {
     char text[8];
 
-    (void)state;
     memset(text, 'x', sizeof(text));
     shorten_function("a_very_long_name", text, sizeof(text));
     assert_string_equal(text, "a_very_");
@@ -89,25 +75,9 @@ static void the_result_fits(void **state)
     assert_string_equal(text, "");
 }
 
-static void paths_become_their_last_part(void **state)
+TEST(paths_become_their_last_part)
 {
-    (void)state;
     assert_string_equal(shorten_path("/usr/lib/libc.so.6"), "libc.so.6");
     assert_string_equal(shorten_path("main.c"), "main.c");
     assert_string_equal(shorten_path("dir/"), "dir/");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_and_template_arguments_go),
-        cmocka_unit_test(operators_and_lambdas_stay),
-        cmocka_unit_test(return_types_go),
-        cmocka_unit_test(rust_names_keep_their_type),
-        cmocka_unit_test(unbalanced_names_are_copied),
-        cmocka_unit_test(the_result_fits),
-        cmocka_unit_test(paths_become_their_last_part),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

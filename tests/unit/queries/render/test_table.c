@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Tables align, fit their width, and let no control character through. */
 #include "queries/render/table.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 /* Prints and frees the table. */
 static void assert_printed(struct table *table, int width, const char *expected)
@@ -38,11 +30,10 @@ static struct table make_table(void)
     return table;
 }
 
-static void columns_align(void **state)
+TEST(columns_align)
 {
     struct table table = make_table();
 
-    (void)state;
     table_add_cell(&table, "12 B");
     table_add_cell(&table, "main");
     table_add_cell(&table, "3.0 KiB");
@@ -50,11 +41,10 @@ static void columns_align(void **state)
     assert_printed(&table, 0, "leaked_bytes  where\n        12 B  main\n     3.0 KiB\n");
 }
 
-static void lines_below_a_row_widen_no_column(void **state)
+TEST(lines_below_a_row_widen_no_column)
 {
     struct table table = make_table();
 
-    (void)state;
     table_add_cell(&table, "12 B");
     table_add_cell(&table, "main");
     table_add_line(&table, "    a line that is longer than its table");
@@ -67,46 +57,42 @@ static void lines_below_a_row_widen_no_column(void **state)
                    "    another\n     3.0 KiB\n    last?\n");
 }
 
-static void headings_break_before_cells_are_cut(void **state)
+TEST(headings_break_before_cells_are_cut)
 {
     struct table table = make_table();
 
-    (void)state;
     table_add_cell(&table, "3.0 KiB");
     table_add_cell(&table, "a_function_with_a_long_name_indeed");
     assert_printed(&table, 40,
                    "leaked_\n  bytes  where\n3.0 KiB  a_function_with_a_long_name_i..\n");
 }
 
-static void a_character_is_one_column(void **state)
+TEST(a_character_is_one_column)
 {
     struct table table = make_table();
 
-    (void)state;
     assert_int_equal(table_text_width("\xc3\xbc\xe2\x82\xac"), 2);
     table_add_cell(&table, "\xc3\xbc");
     table_add_cell(&table, "x");
     assert_printed(&table, 0, "leaked_bytes  where\n           \xc3\xbc  x\n");
 }
 
-static void control_characters_are_replaced(void **state)
+TEST(control_characters_are_replaced)
 {
     struct table table = make_table();
 
-    (void)state;
     table_add_cell(&table, "\033[31m");
     table_add_cell(&table, "a\nb\177");
     assert_printed(&table, 0, "leaked_bytes  where\n       ?[31m  a?b?\n");
 }
 
 /* Constants go first, then the least rank, then the rightmost column; the place is not cut. */
-static void narrow_tables_omit_columns_by_rank(void **state)
+TEST(narrow_tables_omit_columns_by_rank)
 {
     static const char *const cells[] = {"3.0 s", "12 B", "1", "main  main.c:1",  "7",
                                         "3.0 s", "3 B",  "2", "other  main.c:9", "8"};
     struct table table;
 
-    (void)state;
     table_init(&table);
     table_add_column(&table, "peak at", true);
     table_rank(&table, 0, TABLE_RANK_BYTES);
@@ -123,7 +109,7 @@ static void narrow_tables_omit_columns_by_rank(void **state)
                    "  3 B       2  other  main.c:9\n2 more columns: --wide\n");
 }
 
-static void files_of_one_name_have_folders(void **state)
+TEST(files_of_one_name_have_folders)
 {
     static const char *const files[][2] = {{"f  util.c:1", "/src/a/x/util.c"},
                                            {"util.c  util.c:2", "/src/b/x/util.c"},
@@ -131,7 +117,6 @@ static void files_of_one_name_have_folders(void **state)
                                            {"h  main.c:4", "/src/main.c"}};
     struct table table;
 
-    (void)state;
     table_init(&table);
     table_add_column(&table, "where", false);
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
@@ -141,19 +126,4 @@ static void files_of_one_name_have_folders(void **state)
     assert_printed(&table, 0,
                    "where\nf  a/x/util.c:1\nutil.c  b/x/util.c:2\ng  a/x/util.c:3\n"
                    "h  main.c:4\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_align),
-        cmocka_unit_test(lines_below_a_row_widen_no_column),
-        cmocka_unit_test(headings_break_before_cells_are_cut),
-        cmocka_unit_test(a_character_is_one_column),
-        cmocka_unit_test(control_characters_are_replaced),
-        cmocka_unit_test(narrow_tables_omit_columns_by_rank),
-        cmocka_unit_test(files_of_one_name_have_folders),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,8 +65,7 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-/* ---- a recorder in a process of its own --------------------------------------------------------
- */
+/* ---- a recorder in a process of its own ------------------------------------------------------ */
 
 static volatile sig_atomic_t is_program_gone;
 
@@ -130,8 +129,7 @@ static int record(const char *fault)
     return status;
 }
 
-/* ---- what the files hold -----------------------------------------------------------------------
- */
+/* ---- what the files hold --------------------------------------------------------------------- */
 
 static void see_payload(struct seen *seen, const struct log_segment *segment, const void *payload,
                         uint32_t first_byte, uint32_t n_bytes)
@@ -221,8 +219,7 @@ static void check_all_there(uint64_t want_trailers)
     free(seen);
 }
 
-/* ---- the tests ---------------------------------------------------------------------------------
- */
+/* ---- the tests ------------------------------------------------------------------------------- */
 
 static void nothing_is_lost_undisturbed(void **state)
 {
@@ -276,8 +273,7 @@ static void nothing_is_lost_at_any_step(void **state)
     kill_at("finished", 1);
 }
 
-/* ---- a program that does harm to its live log --------------------------------------------------
- */
+/* ---- a program that does harm to its live log ------------------------------------------------ */
 
 /* While the recorder stood still between two looks, the program added far more than it had seen. */
 static void a_pool_may_grow_at_any_instant(void **state)

@@ -209,7 +209,7 @@ static void nothing_is_elided_before_an_instant_that_is_asked_for(void **state)
 static void nothing_is_elided_while_a_marker_may_come(void **state)
 {
     struct fixture *fixture = *state;
-    struct log_request *question = live_log_request(&fixture->fake.log);
+    struct log_mailbox *question = live_log_mailbox(&fixture->fake.log);
 
     step(fixture);
     atomic_store(&question->phase, LOG_REQUEST_TURN);

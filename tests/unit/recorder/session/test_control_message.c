@@ -68,9 +68,9 @@ static void nothing_else_is(void **state)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_false(parse(bad[i], strlen(bad[i]), &request));
     assert_false(parse("1 start\0", 8, &request));
-    memset(name + 11, 'x', LOG_CONTROL_NAME_BYTES - 1);
+    memset(name + 11, 'x', LOG_MAILBOX_NAME_BYTES - 1);
     assert_true(parse(name, strlen(name), &request));
-    memset(name + 11, 'x', LOG_CONTROL_NAME_BYTES);
+    memset(name + 11, 'x', LOG_MAILBOX_NAME_BYTES);
     assert_false(parse(name, strlen(name), &request));
 }
 

@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/error.h"
 #include "remote/receiver/store.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* needs the headers above */
-#include <cmocka.h>
 
 static char folder[] = "/tmp/test-store-XXXXXX";
 static uint8_t page[LOG_FILE_HEADER_BYTES];
@@ -61,11 +57,10 @@ static struct store_log *begin(struct store *store, const void *header, const ch
 }
 
 /* ST-1 */
-static void test_names(void **state)
+TEST_WITH(test_names, set_up, tear_down)
 {
     struct store store;
 
-    (void)state;
     assert_int_equal(store_open(folder, UINT64_MAX, &store, NULL), 0);
     assert_string_equal(begin(&store, make_page(1, 0, 7), "prog")->name,
                         "prog.7.20231114T221320Z.dat");
@@ -83,12 +78,11 @@ static void test_names(void **state)
 }
 
 /* ST-3; a log is found again by what its header says, also by another store. */
-static void test_going_on(void **state)
+TEST_WITH(test_going_on, set_up, tear_down)
 {
     struct store_log *log;
     struct store store;
 
-    (void)state;
     assert_int_equal(store_open(folder, 8192, &store, NULL), 0);
     log = begin(&store, make_page(1, 0, 7), "prog");
     assert_int_equal(store_add(&store, log, "abcd", 4, NULL), 0);
@@ -106,12 +100,11 @@ static void test_going_on(void **state)
 }
 
 /* ST-2 */
-static void test_folder(void **state)
+TEST_WITH(test_folder, set_up, tear_down)
 {
     struct store store, second;
     struct error err;
 
-    (void)state;
     assert_int_equal(store_open(folder, UINT64_MAX, &store, NULL), 0);
     assert_int_equal(store_open(folder, UINT64_MAX, &second, &err), ERROR_EXISTS);
     store_close(&store);
@@ -121,13 +114,12 @@ static void test_folder(void **state)
 }
 
 /* A file that was removed meanwhile is no reason to lose what comes. */
-static void test_removed(void **state)
+TEST_WITH(test_removed, set_up, tear_down)
 {
     char path[256];
     struct store_log *log;
     struct store store;
 
-    (void)state;
     assert_int_equal(store_open(folder, UINT64_MAX, &store, NULL), 0);
     log = begin(&store, make_page(1, 0, 7), "prog");
     (void)snprintf(path, sizeof(path), "%s/%s", folder, log->name);
@@ -140,14 +132,13 @@ static void test_removed(void **state)
 }
 
 /* ST-5: somebody looks whether the file is locked at the moment that it would be. */
-static void test_looked_at(void **state)
+TEST_WITH(test_looked_at, set_up, tear_down)
 {
     char path[256];
     struct store_log *log;
     struct store store;
     int looker;
 
-    (void)state;
     assert_int_equal(store_open(folder, UINT64_MAX, &store, NULL), 0);
     log = begin(&store, make_page(1, 0, 7), "prog");
     (void)snprintf(path, sizeof(path), "%s/%s", folder, log->name);
@@ -165,7 +156,7 @@ static void test_looked_at(void **state)
 }
 
 /* One that was begun anew goes on after a restart, whatever the order of the folder. */
-static void test_newest(void **state)
+TEST_WITH(test_newest, set_up, tear_down)
 {
     enum {
         N_RUNS = 9
@@ -175,7 +166,6 @@ static void test_newest(void **state)
     struct store_log *log;
     struct store store;
 
-    (void)state;
     assert_int_equal(store_open(folder, UINT64_MAX, &store, NULL), 0);
     for (unsigned i = 0; i < N_RUNS; i++) {
         (void)begin(&store, make_page(i + 1, 0, i + 1), "prog");
@@ -203,12 +193,11 @@ int __wrap_fsync(int fd)
 }
 
 /* What is on the disk has its name there, too; also one that was given before a restart. */
-static void test_names_are_on_the_disk(void **state)
+TEST_WITH(test_names_are_on_the_disk, set_up, tear_down)
 {
     struct store_log *log;
     struct store store;
 
-    (void)state;
     n_folders_synced = 0;
     for (int i = 0; i < 2; i++) {
         assert_int_equal(store_open(folder, UINT64_MAX, &store, NULL), 0);
@@ -223,18 +212,4 @@ static void test_names_are_on_the_disk(void **state)
         store_close(&store);
         n_folders_synced += 1;
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_going_on, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_folder, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_removed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_looked_at, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_newest, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_names_are_on_the_disk, set_up, tear_down)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,14 @@
 #include "lib/logfile/pack.h"
 #include "remote/sender/log_tail.h"
 #include "remote/wire/wire.h"
+#include "tests/lib/unit.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* needs the headers above */
-#include <cmocka.h>
 
 static char path[] = "/tmp/test-log-tail-XXXXXX";
 static uint8_t frame[4096];
@@ -43,11 +39,10 @@ static int tear_down(void **state)
 }
 
 /* TL-1: a frame counts when all of it is there; what lies behind the last one only at the end. */
-static void test_whole_frames(void **state)
+TEST_WITH(test_whole_frames, set_up, tear_down)
 {
     struct log_tail tail;
 
-    (void)state;
     assert_int_equal(log_tail_open(path, &tail, NULL), 0);
     log_tail_look(&tail, false);
     assert_int_equal(tail.end, LOG_FILE_HEADER_BYTES);
@@ -65,13 +60,12 @@ static void test_whole_frames(void **state)
 }
 
 /* A header page counts once the program has written its log's. */
-static void test_header(void **state)
+TEST_WITH(test_header, set_up, tear_down)
 {
     struct log_file file = {.version = LOG_VERSION, .form = LOG_FORM_PACKED, .run_id = 5};
     uint8_t page[LOG_FILE_HEADER_BYTES] = {0};
     struct log_tail tail;
 
-    (void)state;
     assert_int_equal(log_tail_open(path, &tail, NULL), 0);
     assert_false(log_tail_read_header(&tail, page));
     memcpy(file.magic, LOG_MAGIC, sizeof(file.magic));
@@ -100,7 +94,7 @@ static void put_file(const char *name, const struct log_file *file, const void *
 
 /* Rotated files are read as one log, also where a failed write left bytes at the end of one, and
  * are removed when their end is synced, but for the last one. A file of another run is no part. */
-static void test_rotated_files(void **state)
+TEST_WITH(test_rotated_files, set_up, tear_down)
 {
     struct log_file file = {.form = LOG_FORM_PACKED, .run_id = 5};
     const uint64_t begin = LOG_FILE_HEADER_BYTES;
@@ -109,7 +103,6 @@ static void test_rotated_files(void **state)
     uint64_t second;
     char names[3][sizeof(path) + 4];
 
-    (void)state;
     for (int i = 0; i < 3; i++)
         (void)snprintf(names[i], sizeof(names[i]), "%s.g%d", path, i + 1);
     put_file(path, &file, LOG_ROTATED_MAGIC, 8, 0);
@@ -144,14 +137,4 @@ static void test_rotated_files(void **state)
     log_tail_close(&tail);
     (void)unlink(names[1]);
     (void)unlink(names[2]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_whole_frames, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_header, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_rotated_files, set_up, tear_down)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The process that sends, where it cannot be started. */
 #include "remote/sender/sender_process.h"
+#include "tests/lib/unit.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_TRIES = 20,
@@ -48,13 +41,12 @@ static int next_descriptor(void)
     return fd;
 }
 
-static void tries_keep_nothing_open(void **state)
+TEST(tries_keep_nothing_open)
 {
     const struct sending sending = {.words = {"--to=localhost:1"}, .n_words = 1, .timeout_ns = 1};
     struct sender_process sender;
     int fd = next_descriptor();
 
-    (void)state;
     sender_process_start(&sender, "/bin/true", &sending, "run.dat");
     for (uint64_t i = 1; i < N_TRIES; i++)
         sender_process_step(&sender, i * UINT64_C(1000000000));
@@ -97,19 +89,10 @@ static const char *end_of(bool may_start, int number, const char *program)
 }
 
 /* SP-2 */
-static void what_nobody_knows_is_said(void **state)
+TEST(what_nobody_knows_is_said)
 {
-    (void)state;
     assert_non_null(strstr(end_of(false, 0, "/bin/true"), "--send 'run.dat' '--to=localhost:1'"));
     assert_non_null(strstr(end_of(true, SIGKILL, "/bin/true"), "--send 'run.dat'"));
     assert_null(strstr(end_of(true, 0, "/bin/true"), "--send"));
     assert_null(strstr(end_of(true, 0, NULL), "--send"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tries_keep_nothing_open),
-                                       cmocka_unit_test(what_nobody_knows_is_said)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

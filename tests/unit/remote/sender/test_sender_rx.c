@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A receiver that never ends to say that he is there does not keep the sender from the rest (SN-3).
- */
+/* A receiver that never ends to say that he is there does not keep the sender from the rest
+ * (SN-3). */
 #include "remote/sender/sender_rx.h"
 #include "remote/sender/sender_state.h"
 #include "remote/sender/sender_tx.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* needs the headers above */
-#include <cmocka.h>
 
 enum {
     MOST_READS = 100
@@ -70,20 +66,12 @@ void log_tail_close(struct log_tail *tail)
     (void)tail;
 }
 
-static void a_flood_of_pings_is_left_for_the_rest(void **state)
+TEST(a_flood_of_pings_is_left_for_the_rest)
 {
     static struct wire_reader reader;
     struct sender sender = {.reader = &reader, .is_connected = true, .has_greeted = true};
 
-    (void)state;
     wire_reader_init(&reader);
     assert_int_equal(sender_rx_take_all(&sender, NULL), 0);
     assert_true(n_reads > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_flood_of_pings_is_left_for_the_rest)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

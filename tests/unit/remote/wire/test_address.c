@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/error.h"
 #include "remote/wire/address.h"
+#include "tests/lib/unit.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
 /* needs the headers above */
-#include <cmocka.h>
 
 static void check(const char *text, const char *host, const char *port)
 {
@@ -21,15 +18,14 @@ static void check(const char *text, const char *host, const char *port)
     assert_string_equal(address.port, port);
 }
 
-static void test_forms(void **state)
+TEST(test_forms)
 {
-    (void)state;
     check("gather.example:7878", "gather.example", "7878");
     check("127.0.0.1:0", "127.0.0.1", "0");
     check("[::1]:65535", "::1", "65535");
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     static const char *const texts[] = {"",       ":",       "host",       "host:",       ":1",
                                         "host:x", "host:1x", "host:65536", "host:123456", "[::1]",
@@ -37,7 +33,6 @@ static void test_refused(void **state)
     struct address address;
     struct error err;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         assert_int_equal(address_parse(texts[i], &address, &err), ERROR_USAGE);
         assert_non_null(strstr(err.text, "is not HOST:PORT"));
@@ -60,9 +55,8 @@ static bool is_local6(const char *text)
     return address_is_local((const struct sockaddr *)&address);
 }
 
-static void test_local(void **state)
+TEST(test_local)
 {
-    (void)state;
     assert_true(is_local4("127.0.0.1"));
     assert_true(is_local4("127.9.9.9"));
     assert_false(is_local4("128.0.0.1"));
@@ -72,12 +66,4 @@ static void test_local(void **state)
     assert_false(is_local6("::"));
     assert_false(is_local6("::ffff:10.0.0.1"));
     assert_false(is_local6("7f00::1"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms), cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_local)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

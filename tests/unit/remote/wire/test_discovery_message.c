@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "remote/wire/discovery_message.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* needs the headers above */
-#include <cmocka.h>
 
 static const uint64_t now_ns = UINT64_C(1700000000000000000);
 
@@ -43,7 +39,7 @@ static bool is_answered(const struct side *side, struct discovery_message_memory
                                     77, 7878, ret_answer);
 }
 
-static void test_found(void **state)
+TEST(test_found)
 {
     struct discovery_message_memory *memory = new_memory();
     struct discovery_message question;
@@ -52,7 +48,6 @@ static void test_found(void **state)
     struct side gather;
     struct side sender;
 
-    (void)state;
     make_fallback(&gather, "other", 1);
     make_fallback(&sender, "me", 2);
     gather.keys[1] = sender.keys[0];
@@ -67,7 +62,7 @@ static void test_found(void **state)
 }
 
 /* Whatever byte of them is another, they are neither answered nor believed. */
-static void test_forged(void **state)
+TEST(test_forged)
 {
     struct discovery_message_memory *memory = new_memory();
     struct discovery_message question;
@@ -76,7 +71,6 @@ static void test_forged(void **state)
     struct side gather;
     struct side stranger;
 
-    (void)state;
     make_fallback(&gather, "me", 1);
     make_fallback(&stranger, "me", 2);
     assert_true(discovery_message_ask(&gather.security, now_ns, &question));
@@ -103,7 +97,7 @@ static void test_forged(void **state)
     free(memory);
 }
 
-static void test_replayed(void **state)
+TEST(test_replayed)
 {
     struct discovery_message_memory *memory = new_memory();
     struct discovery_message question;
@@ -112,7 +106,6 @@ static void test_replayed(void **state)
     struct discovery_message received;
     struct side side;
 
-    (void)state;
     make_fallback(&side, "me", 1);
     assert_true(discovery_message_ask(&side.security, now_ns, &question));
     assert_true(is_answered(&side, memory, &question, &answer));
@@ -130,14 +123,13 @@ static void test_replayed(void **state)
 }
 
 /* AN-3: what would not be remembered is not answered; once the others are old there is room. */
-static void test_many(void **state)
+TEST(test_many)
 {
     struct discovery_message_memory *memory = new_memory();
     struct discovery_message question;
     struct discovery_message answer;
     struct side side;
 
-    (void)state;
     make_fallback(&side, "me", 1);
     for (int i = 0; i <= DISCOVERY_MESSAGE_SEEN; i++) {
         assert_true(discovery_message_ask(&side.security, now_ns, &question));
@@ -149,16 +141,4 @@ static void test_many(void **state)
     assert_true(discovery_message_answer(&side.security, memory, &question, sizeof(question),
                                          later_ns, 77, 7878, &answer));
     free(memory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_found),
-        cmocka_unit_test(test_forged),
-        cmocka_unit_test(test_replayed),
-        cmocka_unit_test(test_many),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

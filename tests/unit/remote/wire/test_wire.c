@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/error.h"
 #include "remote/wire/wire.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
 /* needs the headers above */
-#include <cmocka.h>
 
 static struct wire_reader reader;
 
@@ -23,14 +20,13 @@ static void give(const void *bytes, size_t n_bytes)
 }
 
 /* Messages come out whole and in order, wherever their bytes were parted. */
-static void test_parted(void **state)
+TEST(test_parted)
 {
     const struct wire_head sent = {.kind = WIRE_DATA, .log = 7, .offset = 99, .n_bytes = 5};
     uint8_t bytes[2 * (sizeof(sent) + 5)];
     struct wire_head head;
     const void *payload;
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         memcpy(bytes + i * (sizeof(sent) + 5), &sent, sizeof(sent));
         memcpy(bytes + i * (sizeof(sent) + 5) + sizeof(sent), i ? "fghij" : "abcde", 5);
@@ -61,9 +57,8 @@ static void refuse(uint32_t kind, uint32_t n_bytes)
 }
 
 /* WI-1: by its head alone. */
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     refuse(0, 0);
     refuse(WIRE_KINDS, 0);
     refuse(UINT32_MAX, 0);
@@ -76,12 +71,11 @@ static void test_refused(void **state)
     refuse(WIRE_END, 1);
 }
 
-static void test_hello(void **state)
+TEST(test_hello)
 {
     struct wire_hello hello;
     struct wire_head head = {.kind = WIRE_HELLO, .n_bytes = sizeof(hello)};
 
-    (void)state;
     wire_make_hello(&hello);
     assert_int_equal(wire_check_hello(&head, &hello, NULL), 0);
     hello.version++;
@@ -91,13 +85,4 @@ static void test_hello(void **state)
     assert_int_equal(wire_check_hello(&head, &hello, NULL), ERROR_FORMAT);
     head.kind = WIRE_PING;
     assert_int_equal(wire_check_hello(&head, NULL, NULL), ERROR_FORMAT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parted),
-                                       cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_hello)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

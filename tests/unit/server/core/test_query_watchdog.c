@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Who gets a turn when all are taken. */
 #include "server/core/query_watchdog.h"
+#include "tests/lib/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static bool is_flag_set(const void *client)
 {
@@ -25,7 +18,7 @@ static void do_nothing(void *question)
 }
 
 /* Nobody waits for its answer: it is not asked, and takes no place. */
-static void test_the_abandoned_get_no_turn(void **state)
+TEST(test_the_abandoned_get_no_turn)
 {
     static const bool stays = false;
     static const bool is_gone = true;
@@ -34,7 +27,6 @@ static void test_the_abandoned_get_no_turn(void **state)
         .interrupt = do_nothing, .is_abandoned = is_flag_set, .client = &is_gone};
     struct query_watchdog *watch;
 
-    (void)state;
     assert_int_equal(query_watchdog_start(&watch, NULL), 0);
     for (int i = 0; i < QUERY_WATCHDOG_QUESTIONS; i++) {
         taken[i] = (struct watched){
@@ -50,7 +42,7 @@ static void test_the_abandoned_get_no_turn(void **state)
 }
 
 /* Statements of clients leave turns for reports. */
-static void test_statements_leave_turns(void **state)
+TEST(test_statements_leave_turns)
 {
     static const bool stays = false;
     static const bool is_gone = true;
@@ -61,7 +53,6 @@ static void test_statements_leave_turns(void **state)
                            .client = &is_gone};
     struct query_watchdog *watch;
 
-    (void)state;
     assert_int_equal(query_watchdog_start(&watch, NULL), 0);
     for (int i = 0; i < QUERY_WATCHDOG_QUESTIONS; i++) {
         taken[i] = (struct watched){.interrupt = do_nothing,
@@ -115,7 +106,7 @@ static void *end_when_given_up(void *context)
 }
 
 /* Who waits gets the turn of the slowest client, and of no other. */
-static void test_the_slowest_makes_room(void **state)
+TEST(test_the_slowest_makes_room)
 {
     static const bool stays = false;
     struct slow slow[QUERY_WATCHDOG_QUESTIONS];
@@ -124,7 +115,6 @@ static void test_the_slowest_makes_room(void **state)
     struct query_watchdog *watch;
     pthread_t thread;
 
-    (void)state;
     assert_int_equal(query_watchdog_start(&watch, NULL), 0);
     for (int i = 0; i < QUERY_WATCHDOG_QUESTIONS; i++) {
         slow[i] = (struct slow){.watch = watch,
@@ -158,7 +148,7 @@ static void *wait_for_slot(void *context)
 }
 
 /* A statement that waits because others of its kind run has no use for the turn of a report. */
-static void test_a_statement_takes_no_turn_of_a_report(void **state)
+TEST(test_a_statement_takes_no_turn_of_a_report)
 {
     enum {
         N_TAKEN = 2 * QUERY_WATCHDOG_STATEMENTS
@@ -168,7 +158,6 @@ static void test_a_statement_takes_no_turn_of_a_report(void **state)
     struct query_watchdog *watch;
     pthread_t ender, waiter;
 
-    (void)state;
     assert_int_equal(query_watchdog_start(&watch, NULL), 0);
     for (int i = 0; i < N_TAKEN; i++) {
         bool is_statement = i < QUERY_WATCHDOG_STATEMENTS;
@@ -199,15 +188,4 @@ static void test_a_statement_takes_no_turn_of_a_report(void **state)
             query_watchdog_end(watch, &taken[i].watched);
     }
     query_watchdog_stop(watch);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_abandoned_get_no_turn),
-        cmocka_unit_test(test_statements_leave_turns),
-        cmocka_unit_test(test_the_slowest_makes_room),
-        cmocka_unit_test(test_a_statement_takes_no_turn_of_a_report)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/error.h"
 #include "server/http/auth.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static const struct auth loopback = {.token = ""};
 static const struct auth elsewhere = {.token = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
@@ -21,32 +14,29 @@ static void check(const struct auth *guard, struct auth_claims claims, enum auth
     assert_int_equal(auth_check(guard, &claims), verdict);
 }
 
-static void loopback_hosts_are_admitted(void **state)
+TEST(loopback_hosts_are_admitted)
 {
     static const char *const hosts[] = {"127.0.0.1", "127.0.0.1:8080", "localhost:8080", "[::1]:80",
                                         "localhost"};
-    (void)state;
     for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++)
         check(&loopback, (struct auth_claims){.host = hosts[i]}, AUTH_ADMITTED);
 }
 
 /* What DNS rebinding looks like from here. */
-static void other_hosts_are_refused_on_loopback(void **state)
+TEST(other_hosts_are_refused_on_loopback)
 {
     static const char *const hosts[] = {
         "evil.example", "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example", "",
         "[::1].evil"};
-    (void)state;
     check(&loopback, (struct auth_claims){.host = NULL}, AUTH_WRONG_HOST);
     for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++)
         check(&loopback, (struct auth_claims){.host = hosts[i]}, AUTH_WRONG_HOST);
 }
 
-static void pages_of_other_sites_are_refused(void **state)
+TEST(pages_of_other_sites_are_refused)
 {
     const char *host = "127.0.0.1:8080";
 
-    (void)state;
     check(&loopback, (struct auth_claims){.host = host, .origin = "http://127.0.0.1:8080"},
           AUTH_ADMITTED);
     check(&loopback, (struct auth_claims){.host = host, .origin = "http://evil.example"},
@@ -63,12 +53,11 @@ static void pages_of_other_sites_are_refused(void **state)
     check(&loopback, (struct auth_claims){.host = host, .fetch_site = "none"}, AUTH_ADMITTED);
 }
 
-static void elsewhere_a_token_is_needed(void **state)
+TEST(elsewhere_a_token_is_needed)
 {
     char longer[AUTH_TOKEN_BYTES + 1];
     char bearer[AUTH_TOKEN_BYTES + 16];
 
-    (void)state;
     (void)snprintf(longer, sizeof(longer), "%sa", elsewhere.token);
     (void)snprintf(bearer, sizeof(bearer), "Bearer %s", elsewhere.token);
     check(&elsewhere, (struct auth_claims){.host = "127.0.0.1"}, AUTH_NEEDS_TOKEN);
@@ -85,13 +74,12 @@ static void elsewhere_a_token_is_needed(void **state)
           AUTH_OTHER_SITE);
 }
 
-static void tokens_are_whole_and_differ(void **state)
+TEST(tokens_are_whole_and_differ)
 {
     struct auth a;
     struct auth b;
     struct error err;
 
-    (void)state;
     assert_int_equal(auth_make_token(&a, &err), 0);
     assert_int_equal(auth_make_token(&b, &err), 0);
     assert_int_equal(strlen(a.token), AUTH_TOKEN_BYTES - 1);
@@ -99,17 +87,4 @@ static void tokens_are_whole_and_differ(void **state)
         strspn(a.token, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"),
         AUTH_TOKEN_BYTES - 1);
     assert_string_not_equal(a.token, b.token);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loopback_hosts_are_admitted),
-        cmocka_unit_test(other_hosts_are_refused_on_loopback),
-        cmocka_unit_test(pages_of_other_sites_are_refused),
-        cmocka_unit_test(elsewhere_a_token_is_needed),
-        cmocka_unit_test(tokens_are_whole_and_differ),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/http/response_pipe.h"
+#include "tests/lib/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     LINES = 200000, /* several times the ring */
@@ -36,12 +28,11 @@ static void *write_lines(void *context)
     return NULL;
 }
 
-static void short_answers_are_whole(void **state)
+TEST(short_answers_are_whole)
 {
     struct writer writer = {.stream = response_pipe_new(), .n_lines = 3};
     char text[64] = "";
 
-    (void)state;
     assert_non_null(writer.stream);
     write_lines(&writer);
     assert_int_equal(response_pipe_wait(writer.stream, 0), RESPONSE_PIPE_WHOLE);
@@ -52,14 +43,13 @@ static void short_answers_are_whole(void **state)
 }
 
 /* BS-3: the bracket that a failing writer still printed does not come. */
-static void failed_answers_lack_their_end(void **state)
+TEST(failed_answers_lack_their_end)
 {
     struct response_pipe *stream = response_pipe_new();
     char *all = malloc(2 * RESPONSE_PIPE_BYTES);
     size_t n = 0;
     size_t piece;
 
-    (void)state;
     assert_non_null(stream);
     assert_non_null(all);
     for (size_t i = 0; i < RESPONSE_PIPE_BYTES - 2; i++)
@@ -77,7 +67,7 @@ static void failed_answers_lack_their_end(void **state)
 }
 
 /* BS-1: pieces of a size that fits neither the ring nor a line. */
-static void long_answers_pass_through_in_order(void **state)
+TEST(long_answers_pass_through_in_order)
 {
     struct writer writer = {.stream = response_pipe_new(), .n_lines = LINES};
     char *all = calloc(LINES * LINE_BYTES, 1);
@@ -85,7 +75,6 @@ static void long_answers_pass_through_in_order(void **state)
     size_t done = 0;
     size_t n;
 
-    (void)state;
     assert_non_null(all);
     assert_int_equal(pthread_create(&thread, NULL, write_lines, &writer), 0);
     while (response_pipe_wait(writer.stream, 10) == RESPONSE_PIPE_WORKING)
@@ -109,12 +98,11 @@ static void long_answers_pass_through_in_order(void **state)
 }
 
 /* BS-2 */
-static void an_abandoned_writer_ends(void **state)
+TEST(an_abandoned_writer_ends)
 {
     struct writer writer = {.stream = response_pipe_new(), .n_lines = LINES};
     pthread_t thread;
 
-    (void)state;
     assert_int_equal(pthread_create(&thread, NULL, write_lines, &writer), 0);
     while (response_pipe_wait(writer.stream, 10) == RESPONSE_PIPE_WORKING)
         ;
@@ -125,24 +113,10 @@ static void an_abandoned_writer_ends(void **state)
     response_pipe_free(writer.stream);
 }
 
-static void waiting_ends_without_an_answer(void **state)
+TEST(waiting_ends_without_an_answer)
 {
     struct response_pipe *stream = response_pipe_new();
 
-    (void)state;
     assert_int_equal(response_pipe_wait(stream, 1), RESPONSE_PIPE_WORKING);
     response_pipe_free(stream);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_answers_are_whole),
-        cmocka_unit_test(failed_answers_lack_their_end),
-        cmocka_unit_test(long_answers_pass_through_in_order),
-        cmocka_unit_test(an_abandoned_writer_ends),
-        cmocka_unit_test(waiting_ends_without_an_answer),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

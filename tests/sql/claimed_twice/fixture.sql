@@ -1,2 +1,0 @@
--- The second owner, and the first.
-.read objects.sql

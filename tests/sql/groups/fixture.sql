@@ -1,6 +1,0 @@
--- One row per process and stack, most bytes first; stack 3 ties with stack 11 in bytes and blocks: the lower id first.
--- interval_ns is last_ns - first_ns. Stack 1 has no call site.
-.read code.sql
-.read totals.sql
-INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns, first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, chains_started, chains_leaked, realloc_count, realloc_copied_bytes, elided_blocks, elided_bytes) SELECT 1, 3, 3, 30, 0, 0, 3, 30, 8, 9, 0, 0, 0, 0, 30, 9, 8, 9, 10, 10, 0, 0, 3, 3, 0, 0, 0, 0;
-INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns, first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, chains_started, chains_leaked, realloc_count, realloc_copied_bytes, elided_blocks, elided_bytes) SELECT 1, 1, 1, 0, 1, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, 7, 7, 7, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0;

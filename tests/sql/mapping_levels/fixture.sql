@@ -1,2 +1,0 @@
--- As for mappings, and what they take over time, kind by kind.
-.read mappings/fixture.sql

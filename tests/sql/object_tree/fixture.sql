@@ -1,2 +1,0 @@
--- Last walks only, by path.
-.read objects.sql

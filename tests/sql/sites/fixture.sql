@@ -1,1 +1,0 @@
-.read code.sql

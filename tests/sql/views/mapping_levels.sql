@@ -1,0 +1,17 @@
+-- As for mappings, and what they take over time, kind by kind.
+.read views/mappings.sql
+-- expect
+--|process_id,at_ns,what,change_bytes,mapped_bytes
+--|1,0,mapping,4096,4096
+--|1,9,library,50000,50000
+--|1,1000000000,heap,65536,65536
+--|1,1000000000,mapping,8192,12288
+--|1,1500000000,stack,8192,8192
+--|1,2000000000,mapping,8192,20480
+--|1,2500000000,stack,-8192,0
+--|1,3000000000,mapping,-8192,12288
+--|1,4000000000,library,20000,70000
+--|1,5000000000,heap,65536,131072
+--|1,6000000000,library,-20000,50000
+--|2,11000000000,mapping,1048576,1048576
+--|2,12000000000,mapping,-1048576,0

@@ -1,0 +1,265 @@
+-- Process 1: 111 blocks of 14570 bytes allocated; 97 of 9520 freed; 14 of 5050 leaked, 300 of them below setlocale;
+-- 82 temporary (0.7387). Heap parts as given. The highest sample is of 50 s, not of the peak of live bytes at 60 s. It has no parts;
+-- the highest that has them is of 62 s: 58000 = 9000 heaps + 9192 mappings + 24000 stacks + 1000 shared + 14000 files + 808.
+-- 17 of 111 blocks have a complete stack. Process 2 was not sampled: NULL. Process 3 ended by exec: nothing leaked.
+-- Process 1 was recorded for 10 + 30 of its 100 s, process 2 all the time, process 3 never.
+-- Of its two heaps it inherited blocks in one: what is free in both together is not known.
+.read code.sql
+.read totals.sql
+INSERT INTO heaps(heap_id, process_id, kind, start_address, end_address) VALUES
+  (1, 1, 'brk', 0x10000, 0x14000), (2, 1, 'arena', 0x20000, 0x21000), (4, 3, 'arena', 0x20000, 0x21000);
+INSERT INTO heaps(heap_id, process_id, kind, start_address, end_address, allocator, unseen_blocks) VALUES
+  (3, 3, 'brk', 0x10000, 0x14000, 'glibc', 'inherited');
+INSERT INTO snapshots VALUES (1, 1, 60000000000, 'peak'), (2, 1, 100000000000, 'end'), (3, 3, 40500000000, 'peak');
+INSERT INTO heap_states(snapshot_id, heap_id, extent_bytes, live_bytes, slack_bytes, overhead_bytes, hole_bytes, free_page_bytes, top_bytes,
+  topmost_allocation_id, topmost_backtrace_id) VALUES
+  (1, 1, 16384, 8000, 200, 184, 1808, 2096, 4096, 77, 4), (1, 2, 4096, 1000, 96, 0, 3000, 0, 0, 78, 8),
+  (2, 1, 16384, 100, 12, 16, 3968, 0, 12288, 77, 4), (3, 3, 16384, 40, 8, NULL, NULL, NULL, NULL, NULL, NULL),
+  (3, 4, 4096, 24, 0, 8, 4064, 0, 0, 78, 8);
+INSERT INTO memory_samples VALUES (1, 50000000000, 60000, 40000, 15000, 7000, NULL, NULL, NULL, NULL, NULL, NULL),
+  (1, 59000000000, 50000, 30000, 15000, 7000, NULL, NULL, NULL, NULL, NULL, NULL),
+  (1, 61000000000, 55000, 35000, 15000, 7000, 9000, 9192, 21000, 1000, 14000, 808),
+  (1, 62000000000, 58000, 42000, 15000, NULL, 9000, 9192, 24000, 1000, 14000, 808);
+INSERT INTO mmaps(mmap_id, mmap_call_id, process_id, address, length, flags, mapped_ns, unmapped_ns) VALUES
+  (1, 1, 1, 0x7f0000, 8192, 34, 1, NULL), (2, 2, 1, 0x7f1000, 4096, 34, 1, 2), (3, 3, 1, 0x7f2000, 4096, 2, 1, NULL);
+INSERT INTO allocation_failures VALUES (1, 1, 1, 5, 4, 0, 1000000, 12);
+DELETE FROM windows;
+INSERT INTO windows SELECT 1, 1, start_ns + 10000000000, start_ns + 20000000000, 'control', 'time', 100, 10000, 10, 5000, 1, 100, 1 FROM processes WHERE process_id = 1;
+INSERT INTO windows SELECT 2, 1, end_ns - 30000000000, NULL, 'signal', 'end', 11, 4570, 4, 50, 101, 111, 1 FROM processes WHERE process_id = 1;
+INSERT INTO windows SELECT 3, 2, start_ns, NULL, 'start', 'end', 1, 1, 0, 0, NULL, NULL, 1 FROM processes WHERE process_id = 2;
+-- expect
+--|process_id,name,value,unit
+--|1,executable,/opt/server/bin/server,text
+--|1,pid,812,count
+--|1,end_kind,signal,text
+--|1,end_value,9,count
+--|1,duration_ns,100000000000,ns
+--|1,threads,2,count
+--|1,allocations,111,blocks
+--|1,allocated_bytes,14570,bytes
+--|1,frees,97,blocks
+--|1,freed_bytes,9520,bytes
+--|1,reallocs,1,count
+--|1,realloc_copied_bytes,50,bytes
+--|1,failures,1,count
+--|1,inherited_frees,0,blocks
+--|1,peak_bytes,10000,bytes
+--|1,peak_blocks,40,blocks
+--|1,peak_ns,60000000000,ns
+--|1,leaked_bytes,5050,bytes
+--|1,leaked_blocks,14,blocks
+--|1,suppressed_bytes,300,bytes
+--|1,suppressed_blocks,1,blocks
+--|1,temporary_blocks,82,blocks
+--|1,temporary_bytes,8200,bytes
+--|1,temporary_share,0.738738738738739,share
+--|1,elided_blocks,10,blocks
+--|1,slack_bytes,902,bytes
+--|1,heap_at_peak_bytes,20480,bytes
+--|1,heap_at_peak_live_bytes,9000,bytes
+--|1,heap_at_peak_slack_bytes,296,bytes
+--|1,heap_at_peak_overhead_bytes,184,bytes
+--|1,heap_at_peak_hole_bytes,4808,bytes
+--|1,heap_at_peak_free_page_bytes,2096,bytes
+--|1,heap_at_peak_top_bytes,4096,bytes
+--|1,outside_heap_at_peak_live_bytes,1000,bytes
+--|1,allocator,,text
+--|1,release_advice,"call the purge function of the allocator",text
+--|1,decay_advice,"see how its free pages decay",text
+--|1,arenas,0,count
+--|1,foreign_heaps,2,count
+--|1,unseen_heaps,0,count
+--|1,heap_at_end_bytes,16384,bytes
+--|1,heap_at_end_live_bytes,100,bytes
+--|1,heap_at_end_slack_bytes,12,bytes
+--|1,heap_at_end_overhead_bytes,16,bytes
+--|1,heap_at_end_hole_bytes,3968,bytes
+--|1,heap_at_end_free_page_bytes,0,bytes
+--|1,heap_at_end_top_bytes,12288,bytes
+--|1,rss_highest_bytes,60000,bytes
+--|1,rss_highest_ns,50000000000,ns
+--|1,rss_max_bytes,,bytes
+--|1,rss_samples,4,count
+--|1,rss_own_bytes,7000,bytes
+--|1,rss_parts_ns,62000000000,ns
+--|1,rss_parts_bytes,58000,bytes
+--|1,rss_heaps_bytes,9000,bytes
+--|1,rss_mappings_bytes,9192,bytes
+--|1,rss_stacks_bytes,24000,bytes
+--|1,rss_shared_bytes,1000,bytes
+--|1,rss_files_bytes,14000,bytes
+--|1,rss_other_bytes,808,bytes
+--|1,windows,2,count
+--|1,recorded_ns,40000000000,ns
+--|1,recorded_share,0.4,share
+--|1,events,1000,count
+--|1,events_dropped,0,count
+--|1,stacks,7,count
+--|1,complete_share,0.153153153153153,share
+--|1,sample_bytes,,bytes
+--|1,allocations_margin,,blocks
+--|1,allocated_bytes_margin,,bytes
+--|1,frees_margin,,blocks
+--|1,freed_bytes_margin,,bytes
+--|1,leaked_blocks_margin,,blocks
+--|1,leaked_bytes_margin,,bytes
+--|1,peak_blocks_margin,,blocks
+--|1,peak_bytes_margin,,bytes
+--|1,suppressed_blocks_margin,,blocks
+--|1,suppressed_bytes_margin,,bytes
+--|2,executable,/opt/server/bin/server,text
+--|2,pid,813,count
+--|2,end_kind,exit,text
+--|2,end_value,0,count
+--|2,duration_ns,20000000000,ns
+--|2,threads,1,count
+--|2,allocations,5,blocks
+--|2,allocated_bytes,500,bytes
+--|2,frees,4,blocks
+--|2,freed_bytes,400,bytes
+--|2,reallocs,0,count
+--|2,realloc_copied_bytes,0,bytes
+--|2,failures,0,count
+--|2,inherited_frees,3,blocks
+--|2,peak_bytes,500,bytes
+--|2,peak_blocks,5,blocks
+--|2,peak_ns,20000000000,ns
+--|2,leaked_bytes,100,bytes
+--|2,leaked_blocks,1,blocks
+--|2,suppressed_bytes,0,bytes
+--|2,suppressed_blocks,0,blocks
+--|2,temporary_blocks,4,blocks
+--|2,temporary_bytes,400,bytes
+--|2,temporary_share,0.8,share
+--|2,elided_blocks,0,blocks
+--|2,slack_bytes,20,bytes
+--|2,heap_at_peak_bytes,,bytes
+--|2,heap_at_peak_live_bytes,,bytes
+--|2,heap_at_peak_slack_bytes,,bytes
+--|2,heap_at_peak_overhead_bytes,,bytes
+--|2,heap_at_peak_hole_bytes,,bytes
+--|2,heap_at_peak_free_page_bytes,,bytes
+--|2,heap_at_peak_top_bytes,,bytes
+--|2,outside_heap_at_peak_live_bytes,,bytes
+--|2,allocator,,text
+--|2,release_advice,"call the purge function of the allocator",text
+--|2,decay_advice,"see how its free pages decay",text
+--|2,arenas,0,count
+--|2,foreign_heaps,,count
+--|2,unseen_heaps,0,count
+--|2,heap_at_end_bytes,,bytes
+--|2,heap_at_end_live_bytes,,bytes
+--|2,heap_at_end_slack_bytes,,bytes
+--|2,heap_at_end_overhead_bytes,,bytes
+--|2,heap_at_end_hole_bytes,,bytes
+--|2,heap_at_end_free_page_bytes,,bytes
+--|2,heap_at_end_top_bytes,,bytes
+--|2,rss_highest_bytes,,bytes
+--|2,rss_highest_ns,,ns
+--|2,rss_max_bytes,,bytes
+--|2,rss_samples,,count
+--|2,rss_own_bytes,,bytes
+--|2,rss_parts_ns,,ns
+--|2,rss_parts_bytes,,bytes
+--|2,rss_heaps_bytes,,bytes
+--|2,rss_mappings_bytes,,bytes
+--|2,rss_stacks_bytes,,bytes
+--|2,rss_shared_bytes,,bytes
+--|2,rss_files_bytes,,bytes
+--|2,rss_other_bytes,,bytes
+--|2,windows,1,count
+--|2,recorded_ns,20000000000,ns
+--|2,recorded_share,1.0,share
+--|2,events,50,count
+--|2,events_dropped,7,count
+--|2,stacks,1,count
+--|2,complete_share,1.0,share
+--|2,sample_bytes,,bytes
+--|2,allocations_margin,,blocks
+--|2,allocated_bytes_margin,,bytes
+--|2,frees_margin,,blocks
+--|2,freed_bytes_margin,,bytes
+--|2,leaked_blocks_margin,,blocks
+--|2,leaked_bytes_margin,,bytes
+--|2,peak_blocks_margin,,blocks
+--|2,peak_bytes_margin,,bytes
+--|2,suppressed_blocks_margin,,blocks
+--|2,suppressed_bytes_margin,,bytes
+--|3,executable,/bin/sh,text
+--|3,pid,814,count
+--|3,end_kind,exec,text
+--|3,end_value,0,count
+--|3,duration_ns,1000000000,ns
+--|3,threads,1,count
+--|3,allocations,1,blocks
+--|3,allocated_bytes,64,bytes
+--|3,frees,0,blocks
+--|3,freed_bytes,0,bytes
+--|3,reallocs,0,count
+--|3,realloc_copied_bytes,0,bytes
+--|3,failures,0,count
+--|3,inherited_frees,0,blocks
+--|3,peak_bytes,64,bytes
+--|3,peak_blocks,1,blocks
+--|3,peak_ns,40500000000,ns
+--|3,leaked_bytes,0,bytes
+--|3,leaked_blocks,0,blocks
+--|3,suppressed_bytes,0,bytes
+--|3,suppressed_blocks,0,blocks
+--|3,temporary_blocks,0,blocks
+--|3,temporary_bytes,0,bytes
+--|3,temporary_share,0.0,share
+--|3,elided_blocks,0,blocks
+--|3,slack_bytes,8,bytes
+--|3,heap_at_peak_bytes,20480,bytes
+--|3,heap_at_peak_live_bytes,64,bytes
+--|3,heap_at_peak_slack_bytes,8,bytes
+--|3,heap_at_peak_overhead_bytes,,bytes
+--|3,heap_at_peak_hole_bytes,,bytes
+--|3,heap_at_peak_free_page_bytes,,bytes
+--|3,heap_at_peak_top_bytes,,bytes
+--|3,outside_heap_at_peak_live_bytes,0,bytes
+--|3,allocator,,text
+--|3,release_advice,"call the purge function of the allocator",text
+--|3,decay_advice,"see how its free pages decay",text
+--|3,arenas,0,count
+--|3,foreign_heaps,1,count
+--|3,unseen_heaps,1,count
+--|3,heap_at_end_bytes,,bytes
+--|3,heap_at_end_live_bytes,,bytes
+--|3,heap_at_end_slack_bytes,,bytes
+--|3,heap_at_end_overhead_bytes,,bytes
+--|3,heap_at_end_hole_bytes,,bytes
+--|3,heap_at_end_free_page_bytes,,bytes
+--|3,heap_at_end_top_bytes,,bytes
+--|3,rss_highest_bytes,,bytes
+--|3,rss_highest_ns,,ns
+--|3,rss_max_bytes,,bytes
+--|3,rss_samples,,count
+--|3,rss_own_bytes,,bytes
+--|3,rss_parts_ns,,ns
+--|3,rss_parts_bytes,,bytes
+--|3,rss_heaps_bytes,,bytes
+--|3,rss_mappings_bytes,,bytes
+--|3,rss_stacks_bytes,,bytes
+--|3,rss_shared_bytes,,bytes
+--|3,rss_files_bytes,,bytes
+--|3,rss_other_bytes,,bytes
+--|3,windows,0,count
+--|3,recorded_ns,0,ns
+--|3,recorded_share,0.0,share
+--|3,events,4,count
+--|3,events_dropped,0,count
+--|3,stacks,1,count
+--|3,complete_share,1.0,share
+--|3,sample_bytes,,bytes
+--|3,allocations_margin,,blocks
+--|3,allocated_bytes_margin,,bytes
+--|3,frees_margin,,blocks
+--|3,freed_bytes_margin,,bytes
+--|3,leaked_blocks_margin,,blocks
+--|3,leaked_bytes_margin,,bytes
+--|3,peak_blocks_margin,,blocks
+--|3,peak_bytes_margin,,bytes
+--|3,suppressed_blocks_margin,,blocks
+--|3,suppressed_bytes_margin,,bytes
