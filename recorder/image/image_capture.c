@@ -3,10 +3,12 @@
 
 #include "lib/base/dynamic_array.h"
 #include "lib/base/fault_point.h"
+#include "lib/base/file_io.h"
 #include "lib/base/monotonic.h"
 #include "lib/logfile/log_name.h"
 #include "lib/process/proc_files.h"
 #include "recorder/image/image_writer.h"
+#include "recorder/image/pointer_filter.h"
 #include "recorder/image/stopped_process.h"
 
 #include <ctype.h>
@@ -46,9 +48,10 @@ struct image_capture {
     size_t n_path_bytes, path_capacity;
     struct image_pages *pages;
     size_t n_pages, page_capacity;
-    struct image_copied *copied;
+    struct iovec *copied; /* memory whose pointers are noted */
     size_t n_copied, copied_capacity;
-    int copy_fd;
+    int words_fd;
+    uint64_t n_word_bytes;
     uint64_t *used_bytes; /* resident or swapped, of each range */
     size_t used_capacity;
     uint64_t began_ns, until_ns;
@@ -130,23 +133,23 @@ static bool is_memory(const char *path)
     return false;
 }
 
-static bool is_own(const char *path)
+static bool is_own_library(const char *path)
 {
     const char *name = strrchr(path, '/');
 
-    return (name && strncmp(name, "/libmtrace", 10) == 0 && strstr(name, ".so"))
-           || log_name_is_live(path);
+    return name && strncmp(name, "/libmtrace", 10) == 0 && strstr(name, ".so");
 }
 
-/* The kernel appends .bss to a file's last range as an anonymous one. */
-static bool is_behind_own(const struct image_capture *capture,
-                          const struct process_mapping *mapping)
+/* The kernel appends .bss to a file's last range as an anonymous one, to which it may add later
+ * mappings of the program. */
+static bool is_behind_own_library(const struct image_capture *capture,
+                                  const struct process_mapping *mapping)
 {
     const struct image_range *last =
         capture->n_ranges ? &capture->ranges[capture->n_ranges - 1] : NULL;
 
-    return last && !*mapping->path && last->end == mapping->start && (last->flags & IMAGE_OWN)
-           && (last->flags & IMAGE_WRITE);
+    return last && !*mapping->path && last->end == mapping->start && (last->flags & IMAGE_WRITE)
+           && is_own_library(capture->paths + last->path);
 }
 
 static uint32_t flags_of(const struct image_capture *capture, const struct process_mapping *mapping)
@@ -158,7 +161,8 @@ static uint32_t flags_of(const struct image_capture *capture, const struct proce
     flags |= permissions[1] == 'w' ? IMAGE_WRITE : 0;
     flags |= permissions[2] == 'x' ? IMAGE_EXECUTE : 0;
     flags |= permissions[3] == 's' ? IMAGE_SHARED : 0;
-    if (is_own(mapping->path) || is_behind_own(capture, mapping))
+    flags |= is_behind_own_library(capture, mapping) ? IMAGE_NOT_DUMPED : 0;
+    if (is_own_library(mapping->path) || log_name_is_live(mapping->path))
         flags |= IMAGE_OWN;
     else if ((flags & IMAGE_READ) && strncmp(mapping->path, "[v", 2) != 0
              && (!(flags & IMAGE_SHARED) || ((flags & IMAGE_WRITE) && is_memory(mapping->path))))
@@ -263,15 +267,13 @@ static int add_page(struct image_capture *capture, uint64_t address, uint8_t kin
     return 0;
 }
 
-/* Where the page goes in the copy is known when all pages are. */
 static int add_copied(struct image_capture *capture, uint64_t address, struct error *err)
 {
-    struct image_copied *last = capture->n_copied ? &capture->copied[capture->n_copied - 1] : NULL;
-    uint64_t offset = last ? last->file_offset + last->n_bytes : 0;
-    struct image_copied *copied;
+    struct iovec *last = capture->n_copied ? &capture->copied[capture->n_copied - 1] : NULL;
+    struct iovec *copied;
 
-    if (last && last->start + last->n_bytes == address) {
-        last->n_bytes += PAGE_BYTES;
+    if (last && (uint64_t)(uintptr_t)last->iov_base + last->iov_len == address) {
+        last->iov_len += PAGE_BYTES;
         return 0;
     }
     copied = dynamic_array_reserve(capture->copied, &capture->copied_capacity,
@@ -279,8 +281,7 @@ static int add_copied(struct image_capture *capture, uint64_t address, struct er
     if (!copied)
         return no_memory(err);
     capture->copied = copied;
-    copied[capture->n_copied++] =
-        (struct image_copied){.start = address, .n_bytes = PAGE_BYTES, .file_offset = offset};
+    copied[capture->n_copied++] = (struct iovec){(void *)(uintptr_t)address, PAGE_BYTES};
     return 0;
 }
 
@@ -343,77 +344,102 @@ static int read_all_pages(struct image_capture *capture, struct error *err)
     return code;
 }
 
-/* ---- the copy -------------------------------------------------------------------------------- */
+/* ---- pointers -------------------------------------------------------------------------------- */
 
-static int open_copy(struct image_capture *capture, struct error *err)
+static int open_words(struct image_capture *capture, struct error *err)
 {
     char *path;
 
-    if (asprintf(&path, "%s.image-copy-XXXXXX", capture->request.log_path) < 0)
+    if (asprintf(&path, "%s.image-words-XXXXXX", capture->request.log_path) < 0)
         return no_memory(err);
-    capture->copy_fd = mkostemp(path, O_CLOEXEC);
-    int code = capture->copy_fd < 0 ? error_set_errno(
+    capture->words_fd = mkostemp(path, O_CLOEXEC);
+    int code = capture->words_fd < 0 ? error_set_errno(
                    err, errno, "cannot create a file beside '%s'", capture->request.log_path)
-                                    : 0;
+                                     : 0;
     if (code == 0)
         (void)unlink(path);
     free(path);
     return code;
 }
 
-/* One read of many parts; it ends at a page that cannot be read. */
+/* Parts of memory that are read at once, and what is in them. */
 struct batch {
+    struct pointer_filter filter;
     struct iovec parts[COPY_PARTS];
     size_t n_parts, n_bytes;
-    uint8_t *bytes; /* COPY_BYTES */
+    uint64_t *words; /* of the parts, COPY_BYTES */
+    uint8_t *pointers;
+    size_t n_pointer_bytes;
 };
 
 /* A page that cannot be read, as of a device, becomes zeros. */
 static void read_page_by_page(const struct image_capture *capture, struct batch *batch)
 {
-    size_t at = 0;
+    uint8_t *to = (uint8_t *)batch->words;
 
-    memset(batch->bytes, 0, batch->n_bytes);
+    memset(to, 0, batch->n_bytes);
     for (size_t i = 0; i < batch->n_parts; i++)
-        for (size_t n = 0; n < batch->parts[i].iov_len; n += PAGE_BYTES, at += PAGE_BYTES) {
-            struct iovec local = {batch->bytes + at, PAGE_BYTES};
+        for (size_t n = 0; n < batch->parts[i].iov_len; n += PAGE_BYTES, to += PAGE_BYTES) {
+            struct iovec local = {to, PAGE_BYTES};
             struct iovec remote = {(uint8_t *)batch->parts[i].iov_base + n, PAGE_BYTES};
             (void)process_vm_readv(capture->request.pid, &local, 1, &remote, 1, 0);
         }
 }
 
-static int flush(const struct image_capture *capture, struct batch *batch, struct error *err)
+static int write_pointers(struct image_capture *capture, struct batch *batch, struct error *err)
 {
-    struct iovec local = {batch->bytes, batch->n_bytes};
-    size_t at = 0;
+    int os_errno = file_io_write(capture->words_fd, batch->pointers, batch->n_pointer_bytes,
+                                 capture->n_word_bytes, NULL);
+
+    capture->n_word_bytes += batch->n_pointer_bytes;
+    batch->n_pointer_bytes = 0;
+    return os_errno ? error_set_errno(err, os_errno, "cannot write a file beside '%s'",
+                                      capture->request.log_path)
+                    : 0;
+}
+
+static int filter_parts(struct image_capture *capture, struct batch *batch, struct error *err)
+{
+    const uint64_t *words = batch->words;
+    int code = 0;
+
+    for (size_t i = 0; i < batch->n_parts; i++)
+        for (size_t n = 0; n < batch->parts[i].iov_len && code == 0;
+             n += PAGE_BYTES, words += IMAGE_PAGE_WORDS) {
+            if (batch->n_pointer_bytes + POINTER_FILTER_PAGE_BYTES > COPY_BYTES)
+                code = write_pointers(capture, batch, err);
+            batch->n_pointer_bytes += pointer_filter_page(
+                &batch->filter, (uint64_t)(uintptr_t)batch->parts[i].iov_base + n, words,
+                batch->pointers + batch->n_pointer_bytes);
+        }
+    return code;
+}
+
+static int flush(struct image_capture *capture, struct batch *batch, struct error *err)
+{
+    struct iovec local = {batch->words, batch->n_bytes};
+    int code;
 
     if (batch->n_bytes == 0)
         return 0;
     if (process_vm_readv(capture->request.pid, &local, 1, batch->parts, batch->n_parts, 0)
         != (ssize_t)batch->n_bytes)
         read_page_by_page(capture, batch);
-    while (at < batch->n_bytes) {
-        ssize_t n = write(capture->copy_fd, batch->bytes + at, batch->n_bytes - at);
-        if (n <= 0)
-            return error_set_errno(err, errno, "cannot copy the memory of process %d beside '%s'",
-                                   (int)capture->request.pid, capture->request.log_path);
-        at += (size_t)n;
-    }
+    code = filter_parts(capture, batch, err);
     batch->n_parts = batch->n_bytes = 0;
-    return check_time(capture, err);
+    return code ? code : check_time(capture, err);
 }
 
-static int copy_part(const struct image_capture *capture, struct batch *batch,
-                     const struct image_copied *copied, struct error *err)
+static int read_part(struct image_capture *capture, struct batch *batch, const struct iovec *copied,
+                     struct error *err)
 {
     int code = 0;
 
-    for (uint64_t at = 0; code == 0 && at < copied->n_bytes;) {
-        uint64_t n = copied->n_bytes - at;
+    for (size_t at = 0; code == 0 && at < copied->iov_len;) {
+        size_t n = copied->iov_len - at;
         n = n < COPY_BYTES - batch->n_bytes ? n : COPY_BYTES - batch->n_bytes;
-        batch->parts[batch->n_parts++] =
-            (struct iovec){(void *)(uintptr_t)(copied->start + at), (size_t)n};
-        batch->n_bytes += (size_t)n;
+        batch->parts[batch->n_parts++] = (struct iovec){(uint8_t *)copied->iov_base + at, n};
+        batch->n_bytes += n;
         at += n;
         if (batch->n_bytes == COPY_BYTES || batch->n_parts == COPY_PARTS)
             code = flush(capture, batch, err);
@@ -421,15 +447,21 @@ static int copy_part(const struct image_capture *capture, struct batch *batch,
     return code;
 }
 
-static int copy_memory(struct image_capture *capture, struct error *err)
+static int read_memory(struct image_capture *capture, struct error *err)
 {
-    struct batch batch = {.bytes = malloc(COPY_BYTES)};
-    int code = batch.bytes ? 0 : no_memory(err);
+    struct batch batch = {.words = malloc(COPY_BYTES), .pointers = malloc(COPY_BYTES)};
+    int code = pointer_filter_init(&batch.filter, capture->ranges, capture->n_ranges) == 0
+                       && batch.words && batch.pointers
+                   ? 0
+                   : no_memory(err);
 
     for (size_t i = 0; code == 0 && i < capture->n_copied; i++)
-        code = copy_part(capture, &batch, &capture->copied[i], err);
+        code = read_part(capture, &batch, &capture->copied[i], err);
     code = code ? code : flush(capture, &batch, err);
-    free(batch.bytes);
+    code = code ? code : write_pointers(capture, &batch, err);
+    pointer_filter_done(&batch.filter);
+    free(batch.pointers);
+    free(batch.words);
     return code;
 }
 
@@ -449,14 +481,14 @@ static int copy_stopped(struct image_capture *capture, const struct stopped_proc
     if (code == 0)
         code = read_all_pages(capture, err);
     fault_point("stopped");
-    return code ? code : copy_memory(capture, err);
+    return code ? code : read_memory(capture, err);
 }
 
 static int take(struct image_capture *capture, struct error *err)
 {
     const struct image_request *request = &capture->request;
     struct stopped_process process;
-    int code = open_copy(capture, err);
+    int code = open_words(capture, err);
 
     if (code)
         return code;
@@ -497,7 +529,7 @@ int image_capture_take(const struct image_request *request, struct image_capture
     if (!capture)
         return no_memory(err);
     capture->request = *request;
-    capture->copy_fd = -1;
+    capture->words_fd = -1;
     capture->header = (struct image_header){.run_id = request->run_id,
                                             .pid = (uint32_t)request->pid,
                                             .cause = request->cause,
@@ -524,13 +556,12 @@ int image_capture_write(const struct image_capture *capture, const char *target,
                                             .ranges = capture->ranges,
                                             .paths = capture->paths,
                                             .pages = capture->pages,
-                                            .copied = capture->copied,
                                             .n_thread_bytes = capture->n_thread_bytes,
                                             .n_ranges = capture->n_ranges,
                                             .n_path_bytes = capture->n_path_bytes,
                                             .n_pages = capture->n_pages,
-                                            .n_copied = capture->n_copied,
-                                            .copy_fd = capture->copy_fd};
+                                            .words_fd = capture->words_fd,
+                                            .n_word_bytes = capture->n_word_bytes};
 
     return image_writer_write(&contents, target, err);
 }
@@ -544,8 +575,8 @@ void image_capture_free(struct image_capture *capture)
 {
     if (!capture)
         return;
-    if (capture->copy_fd >= 0)
-        close(capture->copy_fd);
+    if (capture->words_fd >= 0)
+        close(capture->words_fd);
     free(capture->threads);
     free(capture->ranges);
     free(capture->used_bytes);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image_capture: copies what a heap image needs from a process while all its threads stand still.
+ * image_capture: notes what a heap image needs of a process while all its threads stand still:
+ * registers, mappings, which pages are resident, and the pointers in private, changed pages.
  *
- * Copied are registers, mappings, which pages are resident, and the private, changed pages that the
- * program can read. The copy is an unlinked file beside the log, mode 0600.
+ * Pointers lie in an unlinked file beside the log, mode 0600. No other contents of memory are kept.
  *
  * Invariants
  *   IC-1 The process stands still for at most 2 s and 0.5 s for each GiB of resident memory; if
@@ -24,7 +24,7 @@
 struct image_request {
     pid_t pid;
     uint64_t run_id;
-    const char *log_path; /* the copy lies beside it */
+    const char *log_path; /* the file of pointers lies beside it */
     enum image_cause cause;
     char name[IMAGE_NAME_BYTES];
     pid_t tid;                   /* thread that requests the image; 0: none */

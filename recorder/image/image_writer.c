@@ -12,15 +12,9 @@
 #include <zstd.h>
 
 enum {
-    PAGE_BYTES = IMAGE_PAGE_WORDS * 8,
-    PAGES_AT_ONCE = 64,
+    WORD_BYTES = 256 << 10, /* read at once */
     LEVEL = 3,
     PART_BYTES = 128 << 10,
-};
-
-/* Ranges without a gap between them are one. */
-struct span {
-    uint64_t start, end;
 };
 
 struct writer {
@@ -30,12 +24,9 @@ struct writer {
     struct image_section section;
     ZSTD_CCtx *zstd;
     XXH64_state_t *hash;
-    struct span *spans;
-    size_t n_spans;
-    size_t hint;  /* neighbouring words often point into the same span */
     int os_errno; /* of the first failure; 0: none */
     uint8_t part[PART_BYTES];
-    uint64_t words[PAGES_AT_ONCE][IMAGE_PAGE_WORDS];
+    uint8_t words[WORD_BYTES];
 };
 
 static void write_bytes(struct writer *writer, const void *bytes, size_t n_bytes)
@@ -89,74 +80,20 @@ static void write_section(struct writer *writer, enum image_section_kind kind, c
     end_section(writer);
 }
 
-/* ---- pointers -------------------------------------------------------------------------------- */
-
-static void merge_ranges(struct writer *writer)
+static void write_words(struct writer *writer)
 {
     const struct image_contents *contents = writer->contents;
 
-    for (size_t i = 0; i < contents->n_ranges; i++) {
-        const struct image_range *range = &contents->ranges[i];
-        struct span *last = writer->n_spans ? &writer->spans[writer->n_spans - 1] : NULL;
-        if (last && last->end == range->start)
-            last->end = range->end;
-        else
-            writer->spans[writer->n_spans++] = (struct span){range->start, range->end};
-    }
-}
-
-static bool is_pointer(struct writer *writer, uint64_t word)
-{
-    const struct span *spans = writer->spans;
-    size_t low = 0;
-    size_t high = writer->n_spans;
-
-    if (high == 0 || word < spans[0].start || word > spans[high - 1].end)
-        return false;
-    if (word >= spans[writer->hint].start && word <= spans[writer->hint].end)
-        return true;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (spans[middle].start <= word)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    writer->hint = low - 1;
-    return word <= spans[low - 1].end;
-}
-
-static void write_page(struct writer *writer, uint64_t address, const uint64_t *words)
-{
-    struct image_page page = {.address = address};
-    uint64_t pointers[IMAGE_PAGE_WORDS];
-    size_t n = 0;
-
-    for (size_t i = 0; i < IMAGE_PAGE_WORDS; i++)
-        if (is_pointer(writer, words[i])) {
-            page.mask[i / 64] |= UINT64_C(1) << i % 64;
-            pointers[n++] = words[i];
-        }
-    if (n == 0)
-        return;
-    compress(writer, &page, sizeof(page), ZSTD_e_continue);
-    compress(writer, pointers, n * sizeof(*pointers), ZSTD_e_continue);
-}
-
-static void write_copied(struct writer *writer, const struct image_copied *copied)
-{
-    for (uint64_t at = 0; at < copied->n_bytes && writer->os_errno == 0;
+    for (uint64_t at = 0; at < contents->n_word_bytes && writer->os_errno == 0;
          at += sizeof(writer->words)) {
-        uint64_t n_left = copied->n_bytes - at;
+        uint64_t n_left = contents->n_word_bytes - at;
         size_t n = n_left < sizeof(writer->words) ? (size_t)n_left : sizeof(writer->words);
         size_t n_read = 0;
 
-        writer->os_errno = file_io_read(writer->contents->copy_fd, writer->words, n,
-                                        copied->file_offset + at, &n_read);
+        writer->os_errno = file_io_read(contents->words_fd, writer->words, n, at, &n_read);
         if (writer->os_errno == 0 && n_read != n)
             writer->os_errno = EIO;
-        for (size_t i = 0; i < n_read / PAGE_BYTES; i++)
-            write_page(writer, copied->start + at + i * PAGE_BYTES, writer->words[i]);
+        compress(writer, writer->words, n_read, ZSTD_e_continue);
     }
 }
 
@@ -179,9 +116,7 @@ static void write_all(struct writer *writer)
     write_section(writer, IMAGE_PAGES, contents->pages,
                   contents->n_pages * sizeof(*contents->pages));
     begin_section(writer, IMAGE_WORDS);
-    merge_ranges(writer);
-    for (size_t i = 0; i < contents->n_copied; i++)
-        write_copied(writer, &contents->copied[i]);
+    write_words(writer);
     end_section(writer);
 }
 
@@ -189,8 +124,7 @@ static bool prepare(struct writer *writer)
 {
     writer->zstd = ZSTD_createCCtx();
     writer->hash = XXH64_createState();
-    writer->spans = calloc(writer->contents->n_ranges + 1, sizeof(*writer->spans));
-    return writer->zstd && writer->hash && writer->spans
+    return writer->zstd && writer->hash
            && !ZSTD_isError(ZSTD_CCtx_setParameter(writer->zstd, ZSTD_c_compressionLevel, LEVEL));
 }
 
@@ -219,7 +153,6 @@ int image_writer_write(const struct image_contents *contents, const char *target
     writer->contents = contents;
     code = prepare(writer) ? write_to(writer, target, err)
                            : error_set(err, ERROR_NOMEM, "no memory to write '%s'", target);
-    free(writer->spans);
     (void)XXH64_freeState(writer->hash);
     (void)ZSTD_freeCCtx(writer->zstd);
     free(writer);

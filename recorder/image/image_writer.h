@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image_writer: writes the file of a heap image (lib/logfile/image_format.h) from a copy of memory.
+ * image_writer: writes the file of a heap image (lib/logfile/image_format.h).
  *
- * Of the copy, only words that are pointers into a range get into the file. Memory use does not
- * depend on the size of the copy.
+ * Memory use does not depend on the number of pointers.
  *
  * Threads: any. Errors: the target is unchanged, and the message names it.
  */
@@ -16,12 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Memory from `start` on, in the file of the copy. Both numbers are multiples of 4 KiB. */
-struct image_copied {
-    uint64_t start, n_bytes;
-    uint64_t file_offset;
-};
-
 /* Nothing is owned. Arrays are in the order of addresses. */
 struct image_contents {
     struct image_header header; /* magic, sizes and n_sections are set by the writer */
@@ -29,9 +22,9 @@ struct image_contents {
     const struct image_range *ranges;
     const char *paths;
     const struct image_pages *pages;
-    const struct image_copied *copied;
-    size_t n_thread_bytes, n_ranges, n_path_bytes, n_pages, n_copied;
-    int copy_fd;
+    size_t n_thread_bytes, n_ranges, n_path_bytes, n_pages;
+    int words_fd; /* a file with the section WORDS */
+    uint64_t n_word_bytes;
 };
 
 /* Creates or replaces `target`, with mode 0600 if it is new. */

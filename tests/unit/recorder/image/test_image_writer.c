@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/image/image_writer.h"
+#include "recorder/image/pointer_filter.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -48,8 +49,9 @@ static void only_pointers_are_written(void **state)
                                                 {.start = 0x12000, .end = 0x13000},
                                                 {.start = 0x20000, .end = 0x21000}};
     static const struct image_pages pages[] = {{.start = 0x10000, .n_bytes = 0x2000, .kind = 1}};
-    static const struct image_copied copied[] = {{.start = 0x10000, .n_bytes = 2 * PAGE}};
-    char copy[] = "/tmp/mtrace_image_copy_XXXXXX";
+    char words_path[] = "/tmp/mtrace_image_words_XXXXXX";
+    uint8_t bytes[POINTER_FILTER_PAGE_BYTES];
+    struct pointer_filter filter;
     char target[] = "/tmp/mtrace_image_XXXXXX";
     const int target_fd = mkstemp(target);
     struct image_contents contents = {.header = {.pid = 7, .cause = IMAGE_CAUSE_EXIT},
@@ -60,9 +62,7 @@ static void only_pointers_are_written(void **state)
                                       .n_path_bytes = 1,
                                       .pages = pages,
                                       .n_pages = 1,
-                                      .copied = copied,
-                                      .n_copied = 1,
-                                      .copy_fd = mkstemp(copy)};
+                                      .words_fd = mkstemp(words_path)};
     const struct image_page *page = (const struct image_page *)g_raw;
     const uint64_t *words = (const uint64_t *)(page + 1);
     struct image_header header;
@@ -77,7 +77,11 @@ static void only_pointers_are_written(void **state)
     g_copy[1][64] = 0x13001;  /* in the gap */
     g_copy[1][511] = 0x20800; /* in the last range */
     g_copy[1][100] = 0x21001; /* above all */
-    assert_int_equal(write(contents.copy_fd, g_copy, sizeof(g_copy)), sizeof(g_copy));
+    assert_int_equal(pointer_filter_init(&filter, ranges, 3), 0);
+    assert_int_equal(pointer_filter_page(&filter, 0x10000, g_copy[0], bytes), 0);
+    contents.n_word_bytes = pointer_filter_page(&filter, 0x10000 + PAGE, g_copy[1], bytes);
+    pointer_filter_done(&filter);
+    assert_int_equal(write(contents.words_fd, bytes, contents.n_word_bytes), contents.n_word_bytes);
     assert_int_equal(unlink(target), 0);
     assert_int_equal(image_writer_write(&contents, target, &err), 0);
     file = fopen(target, "re");
@@ -98,15 +102,15 @@ static void only_pointers_are_written(void **state)
     assert_int_equal(fgetc(file), EOF);
     (void)fclose(file);
 
-    /* a copy that is cut makes no image, and leaves the old one */
-    assert_int_equal(ftruncate(contents.copy_fd, PAGE), 0);
+    /* a file of pointers that is cut makes no image, and leaves the old one */
+    assert_int_equal(ftruncate(contents.words_fd, 8), 0);
     assert_int_equal(image_writer_write(&contents, target, &err), ERROR_IO);
     assert_non_null(strstr(err.text, target));
     assert_int_equal(access(target, F_OK), 0);
     (void)unlink(target);
-    (void)unlink(copy);
+    (void)unlink(words_path);
     (void)close(target_fd);
-    (void)close(contents.copy_fd);
+    (void)close(contents.words_fd);
 }
 
 int main(void)
