@@ -76,6 +76,7 @@ static int read_sections(struct image_file *image, size_t *raw_bytes, struct err
         if (kind == IMAGE_WORDS) {
             image->words_offset = offset;
             image->words_bytes = section.payload_bytes;
+            image->words_checksum = section.checksum;
         } else if (section.payload_bytes > MAX_SECTION_BYTES
                    || section.raw_bytes > MAX_SECTION_BYTES) {
             return refuse(image, "a section is too large", err);
@@ -236,6 +237,7 @@ struct decoder {
     void *context;
     struct error *err;
     ZSTD_DStream *stream;
+    XXH64_state_t *hash;
     unsigned char *input, *output;
     size_t n_output; /* decoded bytes that no call has had yet */
     uint64_t last_page;
@@ -291,23 +293,30 @@ static int decode_input(struct decoder *decoder, size_t n_input)
     return code;
 }
 
+/* The checksum is known at the end: what the calls got may be wrong if this fails. */
 static int decode_words(struct decoder *decoder)
 {
     const struct image_file *image = decoder->image;
     uint64_t at = 0;
     int code = 0;
 
+    (void)XXH64_reset(decoder->hash, 0);
     while (code == 0 && at < image->words_bytes) {
         uint64_t left = image->words_bytes - at;
         size_t n = left < INPUT_BYTES ? (size_t)left : INPUT_BYTES;
 
         code = read_at(image, decoder->input, n, image->words_offset + at, decoder->err);
         if (code == 0)
+            (void)XXH64_update(decoder->hash, decoder->input, n);
+        if (code == 0)
             code = decode_input(decoder, n);
         at += n;
     }
-    return code || decoder->n_output == 0 ? code
-                                          : refuse(image, "its last page is cut off", decoder->err);
+    if (code == 0 && decoder->n_output)
+        code = refuse(image, "its last page is cut off", decoder->err);
+    if (code == 0 && XXH64_digest(decoder->hash) != image->words_checksum)
+        code = refuse(image, "a checksum is wrong", decoder->err);
+    return code;
 }
 
 int image_file_words(const struct image_file *image, image_page_function *page, void *context,
@@ -318,14 +327,16 @@ int image_file_words(const struct image_file *image, image_page_function *page, 
                               .context = context,
                               .err = err,
                               .stream = ZSTD_createDStream(),
+                              .hash = XXH64_createState(),
                               .input = malloc(INPUT_BYTES),
                               .output = malloc(OUTPUT_BYTES)};
-    int code = decoder.stream && decoder.input && decoder.output
+    int code = decoder.stream && decoder.hash && decoder.input && decoder.output
                    ? decode_words(&decoder)
                    : error_set(err, ERROR_NOMEM, "no memory to read heap image '%s'", image->path);
 
     free(decoder.output);
     free(decoder.input);
+    (void)XXH64_freeState(decoder.hash);
     ZSTD_freeDStream(decoder.stream);
     return code;
 }

@@ -38,7 +38,7 @@ struct image_file {
     char *path;
     int fd;
     void *raw[IMAGE_WORDS]; /* of each section before WORDS */
-    uint64_t words_offset, words_bytes;
+    uint64_t words_offset, words_bytes, words_checksum;
 };
 
 /* Close with image_file_close, also after a failure. */

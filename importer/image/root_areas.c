@@ -13,6 +13,7 @@ enum {
     PAGE_BYTES = 4096,
     RED_ZONE_BYTES = 128, /* System V ABI, x86-64; AArch64 has none */
     CHUNK_HEADER_BYTES = 16,
+    TLS_BYTES = 8192, /* at most, on each side of the thread pointer */
 };
 
 /* An interval of addresses that is left out. */
@@ -258,6 +259,27 @@ static int add_collectors(sqlite3 *db, int64_t process_id, int64_t at_ns,
     return code;
 }
 
+/* The kernel may merge the mapping of the first thread's TLS with others of the program. */
+static int add_tls(const struct image_file *image, struct root_areas *areas, struct root_area area,
+                   const struct gaps *gaps, size_t *next_gap, struct error *err)
+{
+    const uint64_t pointer = image->threads[area.thread].thread.thread_pointer;
+    struct root_area part = area;
+    int code = 0;
+
+    part.kind = ROOT_MAPPING;
+    if (pointer - area.start > TLS_BYTES) {
+        part.end = area.start = pointer - TLS_BYTES;
+        code = add_parts(areas, part, gaps, next_gap, err);
+    }
+    part.start = area.end;
+    if (area.end - pointer > TLS_BYTES)
+        part.start = area.end = pointer + TLS_BYTES;
+    part.end = image->ranges[area.range].end;
+    code = code ? code : add_parts(areas, area, gaps, next_gap, err);
+    return code || part.start == part.end ? code : add_parts(areas, part, gaps, next_gap, err);
+}
+
 static int add_ranges(const struct image_file *image, struct root_areas *areas,
                       const struct gaps *gaps, struct error *err)
 {
@@ -265,8 +287,12 @@ static int add_ranges(const struct image_file *image, struct root_areas *areas,
     int code = 0;
 
     for (size_t i = 0; code == 0 && i < image->n_ranges; i++)
-        if ((image->ranges[i].flags & (IMAGE_SCANNED | IMAGE_OWN)) == IMAGE_SCANNED)
-            code = add_parts(areas, area_of(image, i), gaps, &next_gap, err);
+        if ((image->ranges[i].flags & (IMAGE_SCANNED | IMAGE_OWN)) == IMAGE_SCANNED) {
+            struct root_area area = area_of(image, i);
+
+            code = area.kind == ROOT_TLS ? add_tls(image, areas, area, gaps, &next_gap, err)
+                                         : add_parts(areas, area, gaps, &next_gap, err);
+        }
     return code;
 }
 

@@ -12,6 +12,7 @@
 #include "recorder/image/stopped_process.h"
 
 #include <ctype.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -54,6 +55,7 @@ struct image_capture {
     uint64_t n_word_bytes;
     uint64_t *used_bytes; /* resident or swapped, of each range */
     size_t used_capacity;
+    uint64_t own_end; /* of the collector's library, with its .bss; 0: not seen yet */
     uint64_t began_ns, until_ns;
 };
 
@@ -140,16 +142,29 @@ static bool is_own_library(const char *path)
     return name && strncmp(name, "/libmtrace", 10) == 0 && strstr(name, ".so");
 }
 
-/* The kernel appends .bss to a file's last range as an anonymous one, to which it may add later
- * mappings of the program. */
-static bool is_behind_own_library(const struct image_capture *capture,
-                                  const struct process_mapping *mapping)
+/* Where the last segment of a module ends, with its .bss; 0: unknown. */
+static uint64_t end_of_module(pid_t pid, uint64_t start)
 {
-    const struct image_range *last =
-        capture->n_ranges ? &capture->ranges[capture->n_ranges - 1] : NULL;
+    union {
+        Elf64_Ehdr header;
+        uint8_t bytes[PAGE_BYTES];
+    } page;
+    struct iovec local = {&page, sizeof(page)};
+    struct iovec remote = {(void *)(uintptr_t)start, sizeof(page)};
+    uint64_t end = 0;
 
-    return last && !*mapping->path && last->end == mapping->start && (last->flags & IMAGE_WRITE)
-           && is_own_library(capture->paths + last->path);
+    if (process_vm_readv(pid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof(page)
+        || page.header.e_phoff > sizeof(page) - sizeof(Elf64_Phdr))
+        return 0;
+    for (size_t i = 0, at = page.header.e_phoff;
+         i < page.header.e_phnum && at + sizeof(Elf64_Phdr) <= sizeof(page);
+         i++, at += sizeof(Elf64_Phdr)) {
+        Elf64_Phdr segment;
+        memcpy(&segment, page.bytes + at, sizeof(segment));
+        if (segment.p_type == PT_LOAD && start + segment.p_vaddr + segment.p_memsz > end)
+            end = start + segment.p_vaddr + segment.p_memsz;
+    }
+    return (end + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
 static uint32_t flags_of(const struct image_capture *capture, const struct process_mapping *mapping)
@@ -161,8 +176,8 @@ static uint32_t flags_of(const struct image_capture *capture, const struct proce
     flags |= permissions[1] == 'w' ? IMAGE_WRITE : 0;
     flags |= permissions[2] == 'x' ? IMAGE_EXECUTE : 0;
     flags |= permissions[3] == 's' ? IMAGE_SHARED : 0;
-    flags |= is_behind_own_library(capture, mapping) ? IMAGE_NOT_DUMPED : 0;
-    if (is_own_library(mapping->path) || log_name_is_live(mapping->path))
+    if (mapping->end <= capture->own_end || is_own_library(mapping->path)
+        || log_name_is_live(mapping->path))
         flags |= IMAGE_OWN;
     else if ((flags & IMAGE_READ) && strncmp(mapping->path, "[v", 2) != 0
              && (!(flags & IMAGE_SHARED) || ((flags & IMAGE_WRITE) && is_memory(mapping->path))))
@@ -171,7 +186,7 @@ static uint32_t flags_of(const struct image_capture *capture, const struct proce
 }
 
 static int add_range(struct image_capture *capture, const struct process_mapping *mapping,
-                     struct error *err)
+                     uint64_t used_bytes_known, struct error *err)
 {
     struct image_range range = {.start = mapping->start,
                                 .end = mapping->end,
@@ -188,9 +203,27 @@ static int add_range(struct image_capture *capture, const struct process_mapping
         capture->used_bytes = used_bytes;
     if (!ranges || !used_bytes)
         return no_memory(err);
-    used_bytes[capture->n_ranges] = 0;
+    used_bytes[capture->n_ranges] = used_bytes_known;
     ranges[capture->n_ranges++] = range;
     return find_path(capture, mapping->path, &ranges[capture->n_ranges - 1].path, err);
+}
+
+/* The kernel adds later mappings of the program to the .bss of the collector. */
+static int add_mapping(struct image_capture *capture, const struct process_mapping *mapping,
+                       struct error *err)
+{
+    struct process_mapping part = *mapping;
+    int code = 0;
+
+    if (is_own_library(mapping->path) && mapping->offset == 0)
+        capture->own_end = end_of_module(capture->request.pid, mapping->start);
+    if (!*mapping->path && mapping->start < capture->own_end && mapping->end > capture->own_end) {
+        part.end = capture->own_end;
+        code = add_range(capture, &part, 1, err); /* its share is unknown */
+        part.start = part.end;
+        part.end = mapping->end;
+    }
+    return code ? code : add_range(capture, &part, 0, err);
 }
 
 static bool read_kib(const char *line, const char *key, uint64_t *sum)
@@ -210,7 +243,7 @@ static int see_line(struct image_capture *capture, char *line, struct error *err
     uint64_t rss_bytes = 0;
 
     if (!isupper((unsigned char)line[0]))
-        return process_maps_parse(line, &mapping) ? add_range(capture, &mapping, err) : 0;
+        return process_maps_parse(line, &mapping) ? add_mapping(capture, &mapping, err) : 0;
     if (capture->n_ranges == 0)
         return 0;
     last = &capture->ranges[capture->n_ranges - 1];
@@ -425,6 +458,7 @@ static int flush(struct image_capture *capture, struct batch *batch, struct erro
     if (process_vm_readv(capture->request.pid, &local, 1, batch->parts, batch->n_parts, 0)
         != (ssize_t)batch->n_bytes)
         read_page_by_page(capture, batch);
+    fault_point("image_read");
     code = filter_parts(capture, batch, err);
     batch->n_parts = batch->n_bytes = 0;
     return code ? code : check_time(capture, err);
@@ -480,7 +514,7 @@ static int copy_stopped(struct image_capture *capture, const struct stopped_proc
         code = read_ranges(capture, err);
     if (code == 0)
         code = read_all_pages(capture, err);
-    fault_point("stopped");
+    fault_point("image_stopped");
     return code ? code : read_memory(capture, err);
 }
 

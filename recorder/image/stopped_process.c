@@ -6,6 +6,7 @@
 #if defined(__x86_64__)
 
 #    include "lib/base/dynamic_array.h"
+#    include "lib/base/fault_point.h"
 #    include "lib/base/monotonic.h"
 #    include "lib/process/proc_files.h"
 #    include "recorder/attach/target.h"
@@ -69,6 +70,7 @@ static int seize(struct stopped_process *process, pid_t tid, struct error *err)
     process->threads = threads;
     threads[process->n_threads++] = (struct stopped_thread){.tid = tid};
     (void)ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+    fault_point("image_seized");
     return 0;
 }
 
@@ -180,6 +182,7 @@ void stopped_process_let_go(struct stopped_process *process)
                 (void)ptrace(PTRACE_SETREGSET, thread->tid, NT_PRSTATUS, &io);
         }
         (void)ptrace(PTRACE_DETACH, thread->tid, 0, thread->signal);
+        fault_point("image_released");
     }
     free(process->threads);
     *process = (struct stopped_process){.pid = 0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/session/image_service.h"
 
+#include "lib/base/fault_point.h"
 #include "lib/base/utf8.h"
 
 #include <errno.h>
@@ -32,6 +33,7 @@ static void *write_image(void *context)
 {
     struct image_service *service = context;
 
+    fault_point("image_taken");
     service->code = image_capture_write(service->capture, service->target, &service->err);
     atomic_store_explicit(&service->has_written, true, memory_order_release);
     return NULL;
