@@ -16,7 +16,7 @@ enum {
 /* ---- reading ---- */
 
 static const char blocks_sql[] =
-    "SELECT address, size_bytes, allocation_id, ifnull(slack_bytes, 0), backtrace_id"
+    "SELECT address, size_bytes, allocation_id, ifnull(slack_bytes, 0), call_code & 31 = 11"
     " FROM allocation_rows WHERE alloc_ns <= ?2 AND ifnull(alloc_ns + lifetime_ns > ?2, 1)"
     " AND address IS NOT NULL"
     " AND thread_id IN (SELECT thread_id FROM threads WHERE process_id = ?1)";
@@ -34,7 +34,7 @@ static int add(struct block_index *index, sqlite3_stmt *row, struct error *err)
                                 .size_bytes = (uint64_t)sqlite3_column_int64(row, 1),
                                 .allocation_id = sqlite3_column_int64(row, 2),
                                 .slack_bytes = (uint32_t)sqlite3_column_int64(row, 3),
-                                .backtrace_id = (uint32_t)sqlite3_column_int64(row, 4)};
+                                .is_of_new = sqlite3_column_int(row, 4) != 0};
     return 0;
 }
 

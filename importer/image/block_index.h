@@ -20,7 +20,7 @@ struct live_block_row {
     uint64_t address, size_bytes; /* as requested */
     int64_t allocation_id;
     uint32_t slack_bytes;
-    uint32_t backtrace_id;
+    bool is_of_new; /* allocated by an operator new */
 };
 
 struct block_index {

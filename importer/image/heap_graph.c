@@ -7,15 +7,21 @@
 
 enum {
     AHEAD = 32, /* words between the prefetch of an index entry and its use */
+    WORD_BYTES = 8,
 };
 
 struct builder {
+    const struct image_file *image;
     const struct block_index *index;
     const struct root_areas *areas;
     struct heap_graph *graph;
     uint32_t block;  /* first block that ends behind the current word */
     uint32_t filled; /* blocks whose first edge is known */
     size_t area;     /* first area that ends behind the current word */
+    int (*take)(struct builder *builder, uint64_t address, uint64_t value, struct error *err);
+    uint8_t *begins_with_pointer; /* a bit for each block */
+    uint64_t *tables;             /* addresses of vtable pointers in blocks, ascending */
+    size_t n_tables, table_capacity;
 };
 
 static int fail(struct error *err)
@@ -23,10 +29,90 @@ static int fail(struct error *err)
     return error_set(err, ERROR_NOMEM, "no memory for the pointers of a heap image");
 }
 
-static heap_edge edge_to(const struct block_index *index, uint64_t value, uint32_t block)
+/* Steps to the block that contains the address; NO_BLOCK: none does. Addresses ascend. */
+static uint32_t block_at(struct builder *builder, uint64_t address)
 {
-    return block * 2 + (index->blocks[block].address != value);
+    const struct block_index *index = builder->index;
+
+    while (builder->block < index->n_blocks
+           && index->blocks[builder->block].address + index->blocks[builder->block].size_bytes
+                  < address + WORD_BYTES)
+        builder->block++;
+    return builder->block < index->n_blocks && index->blocks[builder->block].address <= address
+               ? builder->block
+               : NO_BLOCK;
 }
+
+/* ---- objects ---- */
+
+static bool is_constant_of_module(const struct image_file *image, uint64_t value)
+{
+    const struct image_range *range = image_file_range(image, value);
+
+    return range && (range->flags & (IMAGE_WRITE | IMAGE_EXECUTE)) == 0
+           && *image_file_path(image, range) == '/';
+}
+
+/* Notes vtable pointers in blocks, and which blocks begin with a pointer. */
+static int note_word(struct builder *builder, uint64_t address, uint64_t value, struct error *err)
+{
+    uint32_t block = block_at(builder, address);
+    uint64_t *tables;
+
+    if (block == NO_BLOCK)
+        return 0;
+    if (builder->index->blocks[block].address == address)
+        builder->begins_with_pointer[block / 8] |= (uint8_t)(1 << block % 8);
+    if (block_index_find(builder->index, value) != NO_BLOCK
+        || !is_constant_of_module(builder->image, value))
+        return 0;
+    tables = dynamic_array_reserve(builder->tables, &builder->table_capacity, builder->n_tables + 1,
+                                   sizeof *tables);
+    if (!tables)
+        return fail(err);
+    builder->tables = tables;
+    tables[builder->n_tables++] = address;
+    return 0;
+}
+
+static bool has_table(const struct builder *builder, uint64_t address)
+{
+    size_t low = 0, high = builder->n_tables;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (builder->tables[middle] < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < builder->n_tables && builder->tables[low] == address;
+}
+
+static bool is_array(const struct builder *builder, uint64_t value, uint32_t block)
+{
+    const struct live_block_row *row = &builder->index->blocks[block];
+
+    return row->is_of_new && value == row->address + WORD_BYTES
+           && (builder->begins_with_pointer[block / 8] >> block % 8 & 1) == 0;
+}
+
+static bool is_second_base(const struct builder *builder, uint64_t value, uint32_t block)
+{
+    return value % WORD_BYTES == 0 && has_table(builder, value)
+           && has_table(builder, builder->index->blocks[block].address);
+}
+
+static heap_edge edge_to(const struct builder *builder, uint64_t value, uint32_t block)
+{
+    bool is_start = builder->index->blocks[block].address == value
+                    || is_array(builder, value, block) || is_second_base(builder, value, block);
+
+    return block * 2 + !is_start;
+}
+
+/* ---- edges ---- */
 
 static int add_edge(struct builder *builder, uint32_t from, heap_edge edge, struct error *err)
 {
@@ -78,7 +164,7 @@ static int take_outside(struct builder *builder, uint64_t address, uint64_t valu
         return 0;
     return add_root(builder->graph,
                     (struct root_edge){.address = address,
-                                       .edge = edge_to(builder->index, value, target),
+                                       .edge = edge_to(builder, value, target),
                                        .area = (uint32_t)builder->area,
                                        .kind = area->kind},
                     err);
@@ -91,12 +177,8 @@ static int take_word(struct builder *builder, uint64_t address, uint64_t value, 
 
     if (target == NO_BLOCK)
         return 0;
-    while (builder->block < index->n_blocks
-           && index->blocks[builder->block].address + index->blocks[builder->block].size_bytes
-                  < address + 8)
-        builder->block++;
-    if (builder->block < index->n_blocks && index->blocks[builder->block].address <= address)
-        return add_edge(builder, builder->block, edge_to(index, value, target), err);
+    if (block_at(builder, address) != NO_BLOCK)
+        return add_edge(builder, builder->block, edge_to(builder, value, target), err);
     return take_outside(builder, address, value, target, err);
 }
 
@@ -114,7 +196,7 @@ static int take_page(void *context, uint64_t page, const uint64_t *mask, const u
     for (size_t i = 0; code == 0 && i < n; i++) {
         if (i + AHEAD < n)
             block_index_prefetch(builder->index, values[i + AHEAD]);
-        code = take_word(builder, addresses[i], values[i], err);
+        code = builder->take(builder, addresses[i], values[i], err);
     }
     return code;
 }
@@ -132,7 +214,7 @@ static int take_registers(struct builder *builder, const struct image_file *imag
             if (target != NO_BLOCK)
                 code = add_root(builder->graph,
                                 (struct root_edge){.address = j,
-                                                   .edge = edge_to(builder->index, value, target),
+                                                   .edge = edge_to(builder, value, target),
                                                    .area = (uint32_t)i,
                                                    .kind = ROOT_REGISTER},
                                 err);
@@ -152,18 +234,28 @@ static int by_kind(const void *a, const void *b)
 int heap_graph_make(const struct image_file *image, const struct block_index *index,
                     const struct root_areas *areas, struct heap_graph *graph, struct error *err)
 {
-    struct builder builder = {.index = index, .areas = areas, .graph = graph};
+    struct builder builder = {
+        .image = image, .index = index, .areas = areas, .graph = graph, .take = note_word};
+    int code = 0;
 
     graph->first_edges = malloc(((size_t)index->n_blocks + 1) * sizeof *graph->first_edges);
-    if (!graph->first_edges)
-        return fail(err);
-    int code = image_file_words(image, take_page, &builder, err);
-    while (builder.filled <= index->n_blocks)
+    builder.begins_with_pointer = calloc((size_t)index->n_blocks / 8 + 1, 1);
+    if (!graph->first_edges || !builder.begins_with_pointer)
+        code = fail(err);
+    if (code == 0)
+        code = image_file_words(image, take_page, &builder, err);
+    builder.take = take_word;
+    builder.block = 0;
+    if (code == 0)
+        code = image_file_words(image, take_page, &builder, err);
+    while (graph->first_edges && builder.filled <= index->n_blocks)
         graph->first_edges[builder.filled++] = graph->n_edges;
     if (code == 0)
         code = take_registers(&builder, image, err);
     if (code == 0 && graph->n_roots)
         qsort(graph->roots, graph->n_roots, sizeof *graph->roots, by_kind);
+    free(builder.begins_with_pointer);
+    free(builder.tables);
     return code;
 }
 

@@ -14,6 +14,7 @@
 struct analysis {
     sqlite3 *db;
     int64_t image_id, process_id, at_ns;
+    bool is_partial; /* not all blocks are known */
     struct image_file image;
     struct block_index index;
     struct root_areas areas;
@@ -189,7 +190,8 @@ static int analyse(struct analysis *analysis, int64_t *last_root_id, struct erro
 
     if (code == 0)
         code = root_areas_make(analysis->db, analysis->process_id, analysis->at_ns,
-                               &analysis->image, &analysis->index, &analysis->areas, err);
+                               analysis->is_partial, &analysis->image, &analysis->index,
+                               &analysis->areas, err);
     if (code == 0)
         code = heap_graph_make(&analysis->image, &analysis->index, &analysis->areas,
                                &analysis->graph, err);
@@ -237,8 +239,10 @@ struct writer {
 static int write_one(struct writer *writer, const struct definitions_process *process,
                      int64_t process_id, const char *path, struct error *err)
 {
-    struct analysis analysis = {
-        .db = writer->db, .process_id = process_id, .image_id = writer->result->n_images + 1};
+    struct analysis analysis = {.db = writer->db,
+                                .process_id = process_id,
+                                .image_id = writer->result->n_images + 1,
+                                .is_partial = definitions_is_partial(process)};
     int code = image_file_open(path, &analysis.image, err);
 
     if (code == 0)

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const root_kind_names[ROOT_KINDS] = {"global", "tls", "mapping", "stack", "register"};
+const char *const root_kind_names[ROOT_KINDS] = {"global", "tls",      "mapping",
+                                                 "stack",  "register", "heap"};
 
 enum {
     PAGE_BYTES = 4096,
@@ -79,18 +80,22 @@ static uint64_t page_of(uint64_t address)
     return address - address % PAGE_BYTES;
 }
 
-/* Pages with blocks belong to allocators, also where no heap is known. */
-static int add_blocks(const struct block_index *index, struct gaps *gaps, struct error *err)
+/* Pages with blocks belong to allocators, also where no heap is known; is_partial: not all. */
+static int add_blocks(const struct block_index *index, bool is_partial, struct gaps *gaps,
+                      struct error *err)
 {
     struct gap run = {0, 0};
     int code = 0;
 
     for (uint32_t i = 0; code == 0 && i < index->n_blocks; i++) {
         const struct live_block_row *block = &index->blocks[i];
-        uint64_t start = page_of(block->address - CHUNK_HEADER_BYTES);
-        uint64_t end =
-            page_of(block->address + block->size_bytes + block->slack_bytes + PAGE_BYTES - 1);
+        uint64_t start = block->address - CHUNK_HEADER_BYTES;
+        uint64_t end = block->address + block->size_bytes + block->slack_bytes;
 
+        if (!is_partial) {
+            start = page_of(start);
+            end = page_of(end + PAGE_BYTES - 1);
+        }
         if (start <= run.end) {
             run.end = end > run.end ? end : run.end;
             continue;
@@ -195,6 +200,8 @@ static struct root_area area_of(const struct image_file *image, size_t i)
         area.kind = ROOT_STACK;
         if (sp - range->start > RED_ZONE_BYTES)
             area.start = sp - RED_ZONE_BYTES;
+    } else if (strcmp(path, "[heap]") == 0) {
+        area.kind = ROOT_HEAP;
     } else if (has_thread_pointer(image, range, &area.thread)) {
         area.kind = ROOT_TLS;
     } else if (*path == '/' && (image->ranges[file].flags & IMAGE_SHARED) == 0
@@ -296,19 +303,20 @@ static int add_ranges(const struct image_file *image, struct root_areas *areas,
     return code;
 }
 
-int root_areas_make(sqlite3 *db, int64_t process_id, int64_t at_ns, const struct image_file *image,
-                    const struct block_index *index, struct root_areas *areas, struct error *err)
+int root_areas_make(sqlite3 *db, int64_t process_id, int64_t at_ns, bool is_partial,
+                    const struct image_file *image, const struct block_index *index,
+                    struct root_areas *areas, struct error *err)
 {
     struct gaps gaps = {0};
     int code = add_rows(db, ended_stacks_sql, process_id, at_ns, &gaps, err);
 
     gaps.n_gaps = keep_unused(image, gaps.gaps, gaps.n_gaps);
-    if (code == 0)
+    if (code == 0 && !is_partial)
         code = add_rows(db, heaps_sql, process_id, at_ns, &gaps, err);
-    if (code == 0)
+    if (code == 0 && !is_partial)
         code = add_rows(db, allocator_mappings_sql, process_id, at_ns, &gaps, err);
     if (code == 0)
-        code = add_blocks(index, &gaps, err);
+        code = add_blocks(index, is_partial, &gaps, err);
     if (code == 0)
         code = add_collectors(db, process_id, at_ns, image, &gaps, err);
     if (code == 0 && gaps.n_gaps)

@@ -5,7 +5,8 @@
  *
  * These words are no roots, because allocators and ended threads leave addresses of blocks there:
  * heaps outside of live blocks, mappings that an allocator made, stacks of ended threads, the part
- * of a stack below the stack pointer (minus the red zone), and mtrace's own memory.
+ * of a stack below the stack pointer (minus the red zone), and mtrace's own memory. If the recording
+ * began late, heaps are roots: a block that it has not may hold others.
  *
  * Threads: one. Errors: memory, database.
  */
@@ -23,6 +24,7 @@ enum root_kind {
     ROOT_MAPPING,
     ROOT_STACK,
     ROOT_REGISTER,
+    ROOT_HEAP, /* of an incomplete recording: blocks that it has not, or freed ones */
     ROOT_KINDS,
 };
 
@@ -42,9 +44,10 @@ struct root_areas {
     size_t capacity; /* private */
 };
 
-/* Free with root_areas_done, also after a failure. */
-int root_areas_make(sqlite3 *db, int64_t process_id, int64_t at_ns, const struct image_file *image,
-                    const struct block_index *index, struct root_areas *areas, struct error *err);
+/* is_partial: not all blocks are known. Free with root_areas_done, also after a failure. */
+int root_areas_make(sqlite3 *db, int64_t process_id, int64_t at_ns, bool is_partial,
+                    const struct image_file *image, const struct block_index *index,
+                    struct root_areas *areas, struct error *err);
 
 void root_areas_done(struct root_areas *areas);
 

@@ -14,7 +14,7 @@ CREATE TABLE heap_images (      -- one row for each image
 CREATE TABLE roots (            -- words outside of blocks, and registers, that hold blocks on a shortest path
   root_id      INTEGER PRIMARY KEY,     -- 1, 2, …
   image_id     INTEGER NOT NULL,        -- joins heap_images
-  kind         TEXT NOT NULL,           -- 'global' (data of a module), 'tls', 'mapping' (made by no allocator), 'stack', 'register'
+  kind         TEXT NOT NULL,           -- 'global' (data of a module), 'tls', 'mapping' (made by no allocator), 'stack', 'register', 'heap' (memory that may belong to blocks from before the recording)
   module       TEXT,                    -- path of the file; NULL: not a global
   symbol       TEXT,                    -- variable; NULL: not known
   offset_bytes INTEGER NOT NULL,        -- from the start of the symbol; without one from that of the module, stack or mapping; of a register its number
