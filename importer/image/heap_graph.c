@@ -147,7 +147,8 @@ static bool is_chunk_header(const struct block_index *index, uint64_t value, uin
 {
     const struct live_block_row *target = &index->blocks[block];
 
-    return value == target->address + target->size_bytes + target->slack_bytes - 8;
+    return value != target->address
+           && value == target->address + target->size_bytes + target->slack_bytes - WORD_BYTES;
 }
 
 static int take_outside(struct builder *builder, uint64_t address, uint64_t value, uint32_t target,
