@@ -5,8 +5,8 @@
  *
  * Only live blocks are read, and only their requested bytes: freed memory and slack have stale
  * addresses. A pointer is `interior` if it does not point to the first byte of a block. As in
- * valgrind, these count as the first byte, too: an array behind the count that operator new[] keeps,
- * and a second base class, which has a vtable pointer as the object has at its start.
+ * valgrind, these count as the first byte, too: an array behind the count that operator new[]
+ * keeps, and a second base class, which has a vtable pointer as the object has at its start.
  *
  * Threads: one. Errors: memory, and those of image_file_words.
  */

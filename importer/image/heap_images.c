@@ -10,6 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What a root holds on shortest paths. */
+struct root_totals {
+    int64_t root_id; /* 0: it holds nothing */
+    uint64_t bytes, blocks;
+};
+
 /* One image and what was found in it. */
 struct analysis {
     sqlite3 *db;
@@ -20,7 +26,7 @@ struct analysis {
     struct root_areas areas;
     struct heap_graph graph;
     struct block_reach *reach;
-    int64_t *root_ids;  /* of the graph's roots; 0: it holds nothing */
+    struct root_totals *roots; /* of the graph's roots */
     uint64_t *retained; /* of lost blocks: their bytes with those of the blocks behind them */
 };
 
@@ -86,16 +92,28 @@ static uint32_t tid_of(const struct analysis *analysis, const struct root_edge *
 }
 
 static int write_root(const struct analysis *analysis, struct root_names *names,
-                      sqlite3_stmt *insert, int64_t root_id, const struct root_edge *root,
-                      struct error *err)
+                      sqlite3_stmt *insert, const struct root_edge *root,
+                      const struct root_totals *totals, struct error *err)
 {
     const char *symbol;
     uint64_t offset;
     const char *module = name_root(analysis, names, root, &symbol, &offset);
 
-    return database_insert(insert, err, "iittttui", root_id, analysis->image_id,
+    return database_insert(insert, err, "iittttuiuu", totals->root_id, analysis->image_id,
                            root_kind_names[root->kind], module, symbol, NULL, offset,
-                           (int64_t)tid_of(analysis, root));
+                           (int64_t)tid_of(analysis, root), totals->bytes, totals->blocks);
+}
+
+static void sum_roots(struct analysis *analysis)
+{
+    for (uint32_t i = 0; i < analysis->index.n_blocks; i++) {
+        const struct block_reach *reach = &analysis->reach[i];
+
+        if (reach->state != BLOCK_HELD)
+            continue;
+        analysis->roots[reach->root].blocks++;
+        analysis->roots[reach->root].bytes += analysis->index.blocks[i].size_bytes;
+    }
 }
 
 /* Numbers the roots that hold a block on a shortest path, and writes them. */
@@ -105,21 +123,20 @@ static int write_roots(struct analysis *analysis, struct root_names *names, int6
     sqlite3_stmt *insert;
     int code = database_prepare(
         analysis->db,
-        "INSERT INTO roots (root_id, image_id, kind, module, symbol, function, offset_bytes, thread_id)"
+        "INSERT INTO roots (root_id, image_id, kind, module, symbol, function, offset_bytes, thread_id, bytes, blocks)"
         " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT max(thread_id) FROM threads AS t JOIN heap_images AS i USING (process_id)"
-        " WHERE i.image_id = ?2 AND t.tid = nullif(?8, 0) AND ifnull(t.start_ns <= i.at_ns, 1))",
+        " WHERE i.image_id = ?2 AND t.tid = nullif(?8, 0) AND ifnull(t.start_ns <= i.at_ns, 1)), ?9, ?10",
         &insert, err);
 
     if (code)
         return code;
-    for (uint32_t i = 0; code == 0 && i < analysis->index.n_blocks; i++) {
-        const struct block_reach *reach = &analysis->reach[i];
-
-        if (reach->state != BLOCK_HELD || analysis->root_ids[reach->root])
+    sum_roots(analysis);
+    for (size_t i = 0; code == 0 && i < analysis->graph.n_roots; i++) {
+        if (analysis->roots[i].blocks == 0)
             continue;
-        analysis->root_ids[reach->root] = ++*last_root_id;
-        code = write_root(analysis, names, insert, *last_root_id,
-                          &analysis->graph.roots[reach->root], err);
+        analysis->roots[i].root_id = ++*last_root_id;
+        code = write_root(analysis, names, insert, &analysis->graph.roots[i], &analysis->roots[i],
+                          err);
     }
     sqlite3_finalize(insert);
     return code;
@@ -145,7 +162,7 @@ static int write_blocks(const struct analysis *analysis, struct error *err)
 
         code = database_insert(insert, err, "iiiizzim", analysis->image_id, id_of(analysis, i),
                                (int64_t)reach->state, (int64_t)reach->is_interior_only,
-                               is_held ? (uint64_t)analysis->root_ids[reach->root] : 0,
+                               is_held ? (uint64_t)analysis->roots[reach->root].root_id : 0,
                                (uint64_t)id_of(analysis, reach->holder), (int64_t)reach->distance,
                                reach->state == BLOCK_LOST ? analysis->retained[i] : UINT64_MAX);
     }
@@ -165,6 +182,32 @@ static int fold_lost(struct analysis *analysis, struct error *err)
     return 0;
 }
 
+/* The bare column root is that of the row with the largest held part. */
+static int write_sites(const struct analysis *analysis, struct error *err)
+{
+    sqlite3_stmt *insert;
+    int code = database_prepare(
+        analysis->db,
+        "INSERT INTO heap_image_sites SELECT ?1, site, ifnull(sum(bytes) FILTER (WHERE root = 0), 0),"
+        " ifnull(sum(blocks) FILTER (WHERE root = 0), 0),"
+        " sum(retained), ifnull(sum(bytes) FILTER (WHERE root <= 0), 0),"
+        " ifnull(sum(bytes) FILTER (WHERE root > 0), 0), iif(max(iif(root > 0, bytes, -1)) >= 0, root, NULL) FROM"
+        " (SELECT ifnull(b.call_site_id, 0) AS site, ifnull(h.root_id, -h.state_code) AS root, sum(a.size_bytes) AS bytes,"
+        " count(*) AS blocks, sum(iif(h.state_code = 0, h.retained_bytes, 0)) AS retained"
+        " FROM heap_image_blocks AS h CROSS JOIN allocation_rows AS a ON a.allocation_id = h.allocation_id"
+        " LEFT JOIN backtraces AS b ON b.backtrace_id = a.backtrace_id"
+        " WHERE h.image_id = ?1 GROUP BY 1, 2) GROUP BY site",
+        &insert, err);
+
+    if (code)
+        return code;
+    sqlite3_bind_int64(insert, 1, analysis->image_id);
+    if (sqlite3_step(insert) != SQLITE_DONE)
+        code = database_error(analysis->db, err);
+    sqlite3_finalize(insert);
+    return code;
+}
+
 /* ---- one image ---- */
 
 static int write_rows(struct analysis *analysis, int64_t *last_root_id, struct error *err)
@@ -172,13 +215,15 @@ static int write_rows(struct analysis *analysis, int64_t *last_root_id, struct e
     struct root_names *names = root_names_new(&analysis->image);
     int code = write_image(analysis, err);
 
-    analysis->root_ids = calloc(analysis->graph.n_roots + 1, sizeof *analysis->root_ids);
-    if (code == 0 && (!analysis->root_ids || !names))
+    analysis->roots = calloc(analysis->graph.n_roots + 1, sizeof *analysis->roots);
+    if (code == 0 && (!analysis->roots || !names))
         code = error_set(err, ERROR_NOMEM, "no memory for the roots of a heap image");
     if (code == 0)
         code = write_roots(analysis, names, last_root_id, err);
     if (code == 0)
         code = write_blocks(analysis, err);
+    if (code == 0)
+        code = write_sites(analysis, err);
     root_names_free(names);
     return code;
 }
@@ -204,7 +249,7 @@ static int analyse(struct analysis *analysis, int64_t *last_root_id, struct erro
 
 static void done(struct analysis *analysis)
 {
-    free(analysis->root_ids);
+    free(analysis->roots);
     free(analysis->retained);
     free(analysis->reach);
     heap_graph_done(&analysis->graph);

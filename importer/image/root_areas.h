@@ -5,8 +5,8 @@
  *
  * These words are no roots, because allocators and ended threads leave addresses of blocks there:
  * heaps outside of live blocks, mappings that an allocator made, stacks of ended threads, the part
- * of a stack below the stack pointer (minus the red zone), and mtrace's own memory. If the recording
- * began late, heaps are roots: a block that it has not may hold others.
+ * of a stack below the stack pointer (minus the red zone), and mtrace's own memory. If the
+ * recording began late, heaps are roots: a block that it has not may hold others.
  *
  * Threads: one. Errors: memory, database.
  */

@@ -19,7 +19,9 @@ CREATE TABLE roots (            -- words outside of blocks, and registers, that 
   symbol       TEXT,                    -- variable; NULL: not known
   offset_bytes INTEGER NOT NULL,        -- from the start of the symbol; without one from that of the module, stack or mapping; of a register its number
   thread_id    INTEGER,                 -- thread of a stack, register or tls; NULL: none, or no row
-  function     TEXT                     -- function whose frame has the word; NULL: not a stack, or not known
+  function     TEXT,                    -- function whose frame has the word; NULL: not a stack, or not known
+  bytes        INTEGER NOT NULL,        -- requested bytes of the blocks whose shortest path begins here
+  blocks       INTEGER NOT NULL         -- number of these
 ) STRICT;
 
 CREATE TABLE heap_image_blocks ( -- blocks that were live at the time of the image
@@ -34,4 +36,16 @@ CREATE TABLE heap_image_blocks ( -- blocks that were live at the time of the ima
   retained_bytes INTEGER,               -- of all blocks that only this one holds, and its own; NULL: not computed
   state         TEXT AS (CASE state_code WHEN 0 THEN 'lost' WHEN 1 THEN 'lost_indirect' ELSE 'held' END), -- 'held': reachable; 'lost': nothing points to it; 'lost_indirect': only lost blocks point to it
   PRIMARY KEY (image_id, allocation_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE heap_image_sites ( -- blocks of heap_image_blocks by call site
+  image_id      INTEGER NOT NULL,       -- joins heap_images
+  call_site_id  INTEGER NOT NULL,       -- joins call_sites; 0: none
+  head_bytes    INTEGER NOT NULL,       -- requested bytes of blocks that are 'lost'
+  head_blocks   INTEGER NOT NULL,       -- number of these
+  retained_bytes INTEGER NOT NULL,      -- of these and of the blocks that only they lead to, whatever their call site
+  lost_bytes    INTEGER NOT NULL,       -- of blocks that are 'lost' or 'lost_indirect'
+  held_bytes    INTEGER NOT NULL,       -- of blocks that are 'held'
+  root_id       INTEGER,                -- root that holds most of these; NULL: none
+  PRIMARY KEY (image_id, call_site_id)
 ) STRICT, WITHOUT ROWID;

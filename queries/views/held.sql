@@ -15,11 +15,8 @@ CREATE VIEW held(
   root_id,           -- joins roots
   image_id           -- joins heap_images
 ) AS
-SELECT i.process_id, sum(a.size_bytes), count(*), r.kind, r.symbol, r.offset_bytes, r.module, r.thread_id, r.root_id, i.image_id
+SELECT i.process_id, r.bytes, r.blocks, r.kind, r.symbol, r.offset_bytes, r.module, r.thread_id, r.root_id, i.image_id
 FROM heap_images AS i
-CROSS JOIN heap_image_blocks AS h ON h.image_id = i.image_id AND h.state_code = 2
-CROSS JOIN roots AS r ON r.root_id = h.root_id
-CROSS JOIN allocation_rows AS a ON a.allocation_id = h.allocation_id
+JOIN roots AS r ON r.image_id = i.image_id
 WHERE i.image_id IN (SELECT max(image_id) FROM heap_images GROUP BY process_id)
-GROUP BY r.root_id
-ORDER BY sum(a.size_bytes) DESC, count(*) DESC, r.root_id;
+ORDER BY r.bytes DESC, r.blocks DESC, r.root_id;

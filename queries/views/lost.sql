@@ -15,12 +15,9 @@ CREATE VIEW lost(
   call_site_id,      -- joins call_sites; NULL: the stack has no call site
   image_id           -- joins heap_images
 ) AS
-SELECT i.process_id, sum(h.retained_bytes), sum(a.size_bytes), count(*), s.function, s.source, s.line, s.module, b.call_site_id, i.image_id
+SELECT i.process_id, h.retained_bytes, h.head_bytes, h.head_blocks, s.function, s.source, s.line, s.module, nullif(h.call_site_id, 0), i.image_id
 FROM heap_images AS i
-CROSS JOIN heap_image_blocks AS h ON h.image_id = i.image_id AND h.state_code = 0
-CROSS JOIN allocation_rows AS a ON a.allocation_id = h.allocation_id
-LEFT JOIN backtraces AS b ON b.backtrace_id = a.backtrace_id
-LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id
+JOIN heap_image_sites AS h ON h.image_id = i.image_id AND h.head_blocks > 0
+LEFT JOIN _sites AS s ON s.call_site_id = h.call_site_id
 WHERE i.image_id IN (SELECT max(image_id) FROM heap_images GROUP BY process_id)
-GROUP BY i.image_id, b.call_site_id
-ORDER BY sum(h.retained_bytes) DESC, count(*) DESC, b.call_site_id;
+ORDER BY h.retained_bytes DESC, h.head_blocks DESC, i.process_id, h.call_site_id;

@@ -6,7 +6,7 @@ planted   each planted block has its state, in an image that the program takes a
 killed    the recorder is killed at steps of an image and at random times: the program goes on and ends as ever
 refused   one line and no image: samples, a signal, a seccomp filter, another tracer, a sanitizer; the program is unharmed
 damaged   images that are cut, changed or of another run: one line, and the recording is whole
-attached  an image of an attached process, by --ctl
+attached  images of an attached process, by --ctl and at its exit: a block from before may hold others
 """
 
 import csv
@@ -106,6 +106,14 @@ def planted(tools, place):
     held = table(tools, "bytes blocks kind symbol", "held", place / "run.db")
     if "2009 2 global g_global" not in held or "1007 1 global g_interior" not in held:
         raise Failure(f"held: {held}")
+    site = database.value("SELECT call_site_id FROM backtraces JOIN allocations USING (backtrace_id) WHERE size_bytes = 1007")
+    path = table(tools, "step state size_bytes function", "why", "--site", str(site), place / "run.db")
+    expect("why of a call site", path, ["0 global - g_interior", "1 held 1007 hold"])
+    verdicts = set(table(tools, "leaked_bytes verdict", "leaks", place / "run.db", "--count", "0"))
+    wanted = {"20220 lost", "1007 held by g_interior", "1004 held by g_global", "1006 held by a stack", "1012 lost"}
+    expect("verdicts", wanted - verdicts, set())
+    if "the program could no longer reach 30.5 KiB, most of it allocated in leave_stale" not in query(tools, "summary", place / "run.db"):
+        raise Failure(f"summary: {query(tools, 'summary', place / 'run.db')}")
 
 
 def wait_until_gone(pid):
@@ -228,7 +236,7 @@ def damaged(tools, place):
 def attached(tools, place):
     program = subprocess.Popen([workload(), "waiting"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=place)
     program.stdout.readline()
-    recorder = subprocess.Popen([tools.record, "--attach", str(program.pid), "-o", place / "run.dat"], cwd=place, env=harness.environment(),
+    recorder = subprocess.Popen([tools.record, "--attach", str(program.pid), "--heap-image=exit", "-o", place / "run.dat"], cwd=place, env=harness.environment(),
                                 stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         def take():
@@ -248,7 +256,11 @@ def attached(tools, place):
             process.kill()
             process.wait()
     database = harness.import_log(tools, place / "run.dat", place / "run.db")
-    expect("images", [tuple(row) for row in database.rows("SELECT name, cause FROM heap_images")], [("by hand", "control")])
+    expect("images", [tuple(row) for row in database.rows("SELECT name, cause FROM heap_images")], [("by hand", "control"), (None, "exit")])
+    late = [tuple(row) for row in database.rows("SELECT a.size_bytes, h.state, r.kind FROM heap_image_blocks AS h JOIN allocations AS a"
+                                                " USING (allocation_id) LEFT JOIN roots AS r USING (root_id) WHERE h.image_id = 2 AND"
+                                                " a.size_bytes BETWEEN 1013 AND 1014 ORDER BY 1")]
+    expect("blocks from after the attach", late, [(1013, "held", "heap"), (1014, "lost", None)])
 
 
 def on_x86_64(test):

@@ -4,7 +4,7 @@
  *
  *   planted  each way to hold or lose a block; takes the image "here", then exits inside of main
  *   asking   takes images until one fails, while other threads work; says what they counted
- *   waiting  waits for a line on standard input, then exits
+ *   waiting  waits for a line on standard input, allocates two blocks, then exits
  */
 #include "include/mtrace.h"
 #include "tests/workloads/workload.h"
@@ -182,5 +182,10 @@ int main(int argc, char **argv)
         ask();
     hold();
     say("waiting", 0);
-    return getchar() == EOF;
+    if (getchar() == EOF)
+        return 1;
+    g_global->next = make(1013);
+    keep(make(1014));
+    clear_stack();
+    return 0;
 }

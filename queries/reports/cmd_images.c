@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* why ADDRESS: the shortest path from a root to a block, by the last heap image with that block. */
+/* lost, held, and why ADDRESS: the shortest path from a root to a block, by the last heap image
+ * with that block; why --site N: that to the largest block of a call site. */
 #include "lib/base/error.h"
 #include "queries/core/query.h"
+#include "queries/core/report.h"
 #include "queries/filter/filter.h"
 #include "queries/reports/reports.h"
 
@@ -11,8 +13,9 @@ static const char path_sql[] =
     "WITH RECURSIVE target AS (SELECT h.image_id, h.allocation_id, h.distance, h.root_id"
     "   FROM heap_images AS i CROSS JOIN allocation_rows AS a"
     "   CROSS JOIN heap_image_blocks AS h ON h.image_id = i.image_id AND h.allocation_id = a.allocation_id"
-    "   WHERE a.address <= :address AND a.address + max(a.size_bytes, 1) > :address"
-    "   ORDER BY h.image_id DESC LIMIT 1),"
+    "   WHERE (:address IS NULL OR a.address <= :address AND a.address + max(a.size_bytes, 1) > :address)"
+    "   AND (:site IS NULL OR a.backtrace_id IN (SELECT backtrace_id FROM backtraces WHERE call_site_id = :site))"
+    "   ORDER BY h.image_id DESC, a.size_bytes DESC, a.allocation_id LIMIT 1),"
     " path(image_id, allocation_id, step) AS (SELECT image_id, allocation_id, distance FROM target"
     "   UNION ALL SELECT h.image_id, h.holder_allocation_id, p.step - 1 FROM path AS p"
     "   JOIN heap_image_blocks AS h ON h.image_id = p.image_id AND h.allocation_id = p.allocation_id"
@@ -30,20 +33,57 @@ static const char path_sql[] =
     " LEFT JOIN backtraces AS b ON b.backtrace_id = a.backtrace_id"
     " LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id ORDER BY step";
 
+static int need_image(const struct query *query, struct error *err)
+{
+    int64_t n_images = 0;
+    int rc = rundb_get_int64(&query->database, "SELECT count(*) FROM heap_images", &n_images, err);
+
+    return rc || n_images
+               ? rc
+               : error_set(err, ERROR_NOT_FOUND,
+                           "'%s' has no heap image; record with mtrace-record --heap-image=exit, "
+                           "or take one with mtrace-record --ctl PID heap-image",
+                           query->options->database_path);
+}
+
+int cmd_images_run(struct query *query, struct error *err)
+{
+    int rc = need_image(query, err);
+
+    return rc ? rc : report_run(query, err);
+}
+
+static void bind(struct sqlite3_stmt *stmt, const char *name, int64_t value)
+{
+    sqlite3_bind_int64(stmt, sqlite3_bind_parameter_index(stmt, name), value);
+}
+
 int cmd_why_run(struct query *query, struct error *err)
 {
     static const struct filter_parameter address = {.name = "address", .type = FILTER_ADDRESS};
     struct filter parsed = {.n_values = 0};
+    const char *text = query->options->n_arguments > 0 ? query->options->arguments[0] : NULL;
+    const int64_t site_id = query->options->site_id;
     struct sqlite3_stmt *stmt;
-    int rc = filter_add(&parsed, &address, query->options->arguments[0], err);
+    int64_t n_rows = 0;
+    int rc = text || site_id ? need_image(query, err)
+                             : error_set(err, ERROR_USAGE, "why needs an address, or a call site");
 
+    if (rc == 0 && text)
+        rc = filter_add(&parsed, &address, text, err);
     if (rc == 0)
         rc = rundb_prepare(&query->database, path_sql, &stmt, err);
     if (rc != 0)
         return rc;
-    sqlite3_bind_int64(stmt, 1, (int64_t)parsed.values[0].number);
-    if (!query_show_sql(query, stmt))
-        rc = render_statement(&query->database, stmt, &query->style, -1, query->out, NULL, err);
+    if (text)
+        bind(stmt, ":address", (int64_t)parsed.values[0].number);
+    if (site_id)
+        bind(stmt, ":site", site_id);
+    if (!query_show_sql(query, stmt)) {
+        rc = render_statement(&query->database, stmt, &query->style, -1, query->out, &n_rows, err);
+        if (rc == 0 && n_rows == 0)
+            query_note(query, "no block of a heap image is there");
+    }
     sqlite3_finalize(stmt);
     return rc;
 }
