@@ -41,9 +41,8 @@ static int need_image(const struct query *query, struct error *err)
     return rc || n_images
                ? rc
                : error_set(err, ERROR_NOT_FOUND,
-                           "'%s' has no heap image; record with mtrace-record --heap-image=exit, "
-                           "or take one with mtrace-record --ctl PID heap-image",
-                           query->options->database_path);
+                           "there is no heap image: record with mtrace-record --heap-image=exit, "
+                           "or take one with mtrace-record --ctl PID heap-image");
 }
 
 int cmd_images_run(struct query *query, struct error *err)

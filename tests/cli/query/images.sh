@@ -42,9 +42,9 @@ mtrace-query held rows.db --fail-if 'bytes > 240' >held || echo "held $?"
 #|why 2
 #|held 3
 # expect stderr
-#|mtrace-query: 'rows.db' has no heap image; record with mtrace-record --heap-image=exit, or take one with mtrace-record --ctl PID heap-image
-#|mtrace-query: 'rows.db' has no heap image; record with mtrace-record --heap-image=exit, or take one with mtrace-record --ctl PID heap-image
-#|mtrace-query: 'rows.db' has no heap image; record with mtrace-record --heap-image=exit, or take one with mtrace-record --ctl PID heap-image
+#|mtrace-query: there is no heap image: record with mtrace-record --heap-image=exit, or take one with mtrace-record --ctl PID heap-image
+#|mtrace-query: there is no heap image: record with mtrace-record --heap-image=exit, or take one with mtrace-record --ctl PID heap-image
+#|mtrace-query: there is no heap image: record with mtrace-record --heap-image=exit, or take one with mtrace-record --ctl PID heap-image
 #|mtrace-query: note: no block of a heap image is there
 #|mtrace-query: why needs an address, or a call site
 #|Try 'mtrace-query --help'.
