@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What a root holds on shortest paths. */
@@ -20,7 +21,8 @@ struct root_totals {
 struct analysis {
     sqlite3 *db;
     int64_t image_id, process_id, at_ns;
-    bool is_partial; /* not all blocks are known */
+    bool is_partial;        /* not all blocks are known */
+    const char *executable; /* NULL: not known */
     struct image_file image;
     struct block_index index;
     struct root_areas areas;
@@ -64,6 +66,19 @@ static int write_image(const struct analysis *analysis, struct error *err)
     return code;
 }
 
+/* The kernel follows links: an executable has the name by which it was started. */
+static const char *name_of_file(const struct analysis *analysis, const struct image_range *range)
+{
+    const char *path = image_file_path(&analysis->image, range);
+    struct stat file, executable;
+
+    return analysis->executable && stat(path, &file) == 0
+                   && stat(analysis->executable, &executable) == 0
+                   && file.st_ino == executable.st_ino && file.st_dev == executable.st_dev
+               ? analysis->executable
+               : path;
+}
+
 /* The module, the variable and the offset of a root; NULL: not a global one. */
 static const char *name_root(const struct analysis *analysis, struct root_names *names,
                              const struct root_edge *root, const char **ret_symbol,
@@ -79,7 +94,7 @@ static const char *name_root(const struct analysis *analysis, struct root_names 
         return NULL;
     const struct image_range *range = &analysis->image.ranges[area->range];
     *ret_symbol = root_names_find(names, range, root->address, ret_offset);
-    return image_file_path(&analysis->image, range);
+    return name_of_file(analysis, range);
 }
 
 static uint32_t tid_of(const struct analysis *analysis, const struct root_edge *root)
@@ -287,7 +302,8 @@ static int write_one(struct writer *writer, const struct definitions_process *pr
     struct analysis analysis = {.db = writer->db,
                                 .process_id = process_id,
                                 .image_id = writer->result->n_images + 1,
-                                .is_partial = definitions_is_partial(process)};
+                                .is_partial = definitions_is_partial(process),
+                                .executable = process->executable};
     int code = image_file_open(path, &analysis.image, err);
 
     if (code == 0)

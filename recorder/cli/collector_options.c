@@ -34,6 +34,7 @@ enum key {
     KEY_LOGFILE,
     KEY_KEEP_SYMBOLS,
     KEY_HEAP_IMAGE,
+    KEY_IMAGE_AT_RSS,
 };
 
 static const struct argp_option option_table[] = {
@@ -70,6 +71,8 @@ static const struct argp_option option_table[] = {
 
     {"heap-image", KEY_HEAP_IMAGE, "exit", 0,
      "At the program's exit, note which blocks it can still reach, for 'mtrace-query lost'", 0},
+    {"heap-image-at-rss", KEY_IMAGE_AT_RSS, "SIZE", 0,
+     "And once when it has SIZE of resident memory, as --sample-memory sees it", 0},
 
     {NULL, 0, NULL, 0, "Stacks:", 4},
     {"no-free-backtraces", KEY_NO_FREE_BACKTRACES, NULL, 0, "Take no stack for frees", 0},
@@ -264,6 +267,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         options->windows.start_rss_bytes = option_value_size(state, "--start-at-rss", arg);
         if (options->windows.start_rss_bytes == 0)
             argp_error(state, "--start-at-rss: '%s' is not a size", arg);
+        return 0;
+    case KEY_IMAGE_AT_RSS:
+        options->image_rss_bytes = option_value_size(state, "--heap-image-at-rss", arg);
+        if (options->image_rss_bytes == 0)
+            argp_error(state, "--heap-image-at-rss: '%s' is not a size", arg);
         return 0;
     case KEY_HEAP_IMAGE:
         options->takes_exit_image = true;

@@ -369,9 +369,12 @@ static void check_image(const struct argp_state *state)
 {
     const struct options *options = state->input;
 
-    if (options->takes_exit_image && (options->sample_bytes || options->is_aggregate))
+    if ((options->takes_exit_image || options->image_rss_bytes)
+        && (options->sample_bytes || options->is_aggregate))
         argp_error(state, "--heap-image cannot be used with %s",
                    options->sample_bytes ? "--sample-bytes" : "--aggregate");
+    if (options->image_rss_bytes && options->sample_ms == 0)
+        argp_error(state, "--heap-image-at-rss needs --sample-memory");
 }
 
 static error_t parse_arguments(int key, struct argp_state *state)

@@ -86,6 +86,7 @@ static int prepare_packing(struct recording *recording, const struct recording_s
     recording->service.pid = recording->pid;
     recording->service.images.warn = settings->warn;
     recording->takes_exit_image = settings->takes_exit_image;
+    recording->image_rss_bytes = settings->image_rss_bytes;
     image_service_remove_old(recording->packed.path);
     if (recording->is_aggregate) {
         rotated_log_init(&recording->ring, recording->packed.path, &settings->run_follower->ring);
@@ -378,6 +379,19 @@ static void keep_up(struct recording *recording, uint64_t now_ns)
     follower_process_keep_up(follower, now_ns, recording->programs->import);
 }
 
+static void take_image_at_rss(struct recording *recording)
+{
+    struct error err;
+
+    if (!recording->image_rss_bytes || recording->samples.rss_bytes < recording->image_rss_bytes
+        || !image_service_is_idle(&recording->service.images))
+        return;
+    recording->image_rss_bytes = 0;
+    if (recording_take_image(recording, IMAGE_CAUSE_RSS, "", &err) != 0)
+        recording->service.images.warn("no heap image of process %d: %s", (int)recording->pid,
+                                       err.text);
+}
+
 int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n_packed,
                    struct error *err)
 {
@@ -405,6 +419,7 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
         && atomic_load_explicit(&recording->live.seen.end_kind, memory_order_relaxed)
                != LOG_END_EXEC)
         take_samples(recording, now_ns);
+    take_image_at_rss(recording);
     if (is_asked || recording->samples.n_samples >= PACK_SAMPLES_MAX)
         recording->samples_flush_ns = 0;
     if (code == 0)

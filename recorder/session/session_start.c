@@ -47,6 +47,7 @@ static void get_settings(struct session *session, struct recording_settings *ret
         .module_files = session->module_files,
         .warn = exit_summary_warn,
         .takes_exit_image = session->options->takes_exit_image,
+        .image_rss_bytes = session->options->image_rss_bytes,
     };
 }
 

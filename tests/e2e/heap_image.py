@@ -7,6 +7,7 @@ killed    the recorder is killed at steps of an image and at random times: the p
 refused   one line and no image: samples, a signal, a seccomp filter, another tracer, a sanitizer; the program is unharmed
 damaged   images that are cut, changed or of another run: one line, and the recording is whole
 attached  images of an attached process, by --ctl and at its exit: a block from before may hold others
+grown     an image when the process has grown
 """
 
 import csv
@@ -148,7 +149,9 @@ def one_kill(tools, place, what, fault, delay):
                 time.sleep(delay)
                 process.kill()
             process.wait(timeout=60)
-            wait_until_gone(pid)
+            harness.wait_until("the program ends its work", lambda: "calls" in (place / "output").read_text(), 60)
+            if pid:
+                wait_until_gone(pid)
         finally:
             process.kill()
             process.wait()
@@ -186,10 +189,10 @@ def refuse_traced(tools, place):
     expect("the program waits", process.stdout.readline(), "waiting 0\n")
     pid = child_of(process)
     if libc.ptrace(PTRACE_SEIZE, pid, None, None) != 0:
-        process.communicate("\n", timeout=60)
+        process.communicate("\n\n", timeout=60)
         print("another tracer: left out, as this process may not trace")
         return
-    process.stdin.write("\n")
+    process.stdin.write("\n\n")
     process.stdin.flush()
     while not os.WIFEXITED(os.waitpid(pid, 0)[1]):
         pass # its tracer takes the end first
@@ -248,7 +251,7 @@ def attached(tools, place):
         if recorder.poll() is not None:
             raise Skip(f"the process cannot be attached to: {recorder.stderr.read()}")
         expect("answer", answers[-1].stdout.strip(), str(place / "run.dat.image1"))
-        program.communicate(b"\n", timeout=60)
+        program.communicate(b"\n\n", timeout=60)
         expect("status of the program", program.returncode, 0)
         recorder.wait(timeout=60)
     finally:
@@ -263,6 +266,19 @@ def attached(tools, place):
     expect("blocks from after the attach", late, [(1013, "held", "heap"), (1014, "lost", None)])
 
 
+def grown(tools, place):
+    process = subprocess.Popen([tools.record, "--heap-image-at-rss=24MiB", "--sample-memory=20", "-o", place / "run.dat", "--", workload(),
+                                "waiting", "32"], cwd=place, env=harness.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    harness.wait_until("the image", lambda: (place / "run.dat.image1").exists(), 60)
+    process.communicate(b"\n", timeout=60)
+    expect("status", process.returncode, 0)
+    database = harness.import_log(tools, place / "run.dat", place / "run.db")
+    expect("images", [tuple(row) for row in database.rows("SELECT cause, rss_bytes >= 24 << 20 FROM heap_images")], [("rss", 1)])
+
+
 def on_x86_64(test):
     def run(tools, place):
         skip_elsewhere()
@@ -270,7 +286,7 @@ def on_x86_64(test):
     return run
 
 
-PARTS = {test.__name__: on_x86_64(test) for test in (planted, killed, refused, damaged, attached)}
+PARTS = {test.__name__: on_x86_64(test) for test in (planted, killed, refused, damaged, attached, grown)}
 
 if __name__ == "__main__":
     harness.main_of_parts(PARTS, __doc__)

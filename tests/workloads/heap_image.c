@@ -4,7 +4,7 @@
  *
  *   planted  each way to hold or lose a block; takes the image "here", then exits inside of main
  *   asking   takes images until one fails, while other threads work; says what they counted
- *   waiting  waits for a line on standard input, allocates two blocks, then exits
+ *   waiting [MIB]  waits for a line on standard input, allocates, waits for another one, then exits
  */
 #include "include/mtrace.h"
 #include "tests/workloads/workload.h"
@@ -184,8 +184,10 @@ int main(int argc, char **argv)
     say("waiting", 0);
     if (getchar() == EOF)
         return 1;
+    if (argc > 2)
+        memset(keep(malloc((size_t)atol(argv[2]) << 20)), 1, (size_t)atol(argv[2]) << 20);
     g_global->next = make(1013);
     keep(make(1014));
     clear_stack();
-    return 0;
+    return getchar() == EOF;
 }
