@@ -13,7 +13,6 @@ const char *const root_kind_names[ROOT_KINDS] = {"global", "tls",      "mapping"
 enum {
     PAGE_BYTES = 4096,
     RED_ZONE_BYTES = 128, /* System V ABI, x86-64; AArch64 has none */
-    CHUNK_HEADER_BYTES = 16,
     TLS_BYTES = 8192, /* at most, on each side of the thread pointer */
 };
 
@@ -89,7 +88,7 @@ static int add_blocks(const struct block_index *index, bool is_partial, struct g
 
     for (uint32_t i = 0; code == 0 && i < index->n_blocks; i++) {
         const struct live_block_row *block = &index->blocks[i];
-        uint64_t start = block->address - CHUNK_HEADER_BYTES;
+        uint64_t start = block->address; /* the page before may be the top of a stack */
         uint64_t end = block->address + block->size_bytes + block->slack_bytes;
 
         if (!is_partial) {

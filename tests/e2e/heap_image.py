@@ -8,6 +8,7 @@ refused   one line and no image: samples, a signal, a seccomp filter, another tr
 damaged   images that are cut, changed or of another run: one line, and the recording is whole
 attached  images of an attached process, by --ctl and at its exit: a block from before may hold others
 grown     an image when the process has grown
+allocators  under other allocators the same blocks are lost
 """
 
 import csv
@@ -279,6 +280,19 @@ def grown(tools, place):
     expect("images", [tuple(row) for row in database.rows("SELECT cause, rss_bytes >= 24 << 20 FROM heap_images")], [("rss", 1)])
 
 
+def allocators(tools, place):
+    """Links in memory that was freed before may make a lost block an indirect one, but never a held one."""
+    def is_lost(found):
+        return {size: sum(n for (state, _, _), n in counts.items() if state != "held") for size, counts in found.items()}
+    paths = [path for name in ("jemalloc.so.2", "tcmalloc_minimal.so.4", "mimalloc.so.2") for path in Path("/usr/lib").glob(f"*/lib{name}")]
+    if not paths:
+        raise Skip("neither jemalloc nor tcmalloc nor mimalloc is installed")
+    for path in paths:
+        expect(f"{path.name}: status", record(tools, place, workload(), "planted", env={"LD_PRELOAD": str(path)}).returncode, 7)
+        found = states(harness.import_log(tools, place / "run.dat", place / f"{path.name}.db"), 1)
+        expect(f"{path.name}: lost blocks", is_lost(found), is_lost(PLANTED))
+
+
 def on_x86_64(test):
     def run(tools, place):
         skip_elsewhere()
@@ -286,7 +300,7 @@ def on_x86_64(test):
     return run
 
 
-PARTS = {test.__name__: on_x86_64(test) for test in (planted, killed, refused, damaged, attached, grown)}
+PARTS = {test.__name__: on_x86_64(test) for test in (planted, killed, refused, damaged, attached, grown, allocators)}
 
 if __name__ == "__main__":
     harness.main_of_parts(PARTS, __doc__)
