@@ -12,7 +12,7 @@ struct search {
     uint32_t n_queued, n_done;
 };
 
-/* ---- held: breadth first, so that paths are shortest ---- */
+/* ---- held: breadth first, so that the paths from roots of one kind are shortest ---- */
 
 static void hold(struct search *search, uint32_t block, uint32_t holder, uint32_t root)
 {
@@ -29,17 +29,29 @@ static void hold(struct search *search, uint32_t block, uint32_t holder, uint32_
     search->queue[search->n_queued++] = block;
 }
 
-static void find_held(struct search *search)
+static void follow_held(struct search *search)
 {
     const struct heap_graph *graph = search->graph;
 
-    for (size_t i = 0; i < graph->n_roots; i++)
-        hold(search, heap_edge_block(graph->roots[i].edge), NO_BLOCK, (uint32_t)i);
     while (search->n_done < search->n_queued) {
         uint32_t block = search->queue[search->n_done++];
 
         for (uint64_t i = graph->first_edges[block]; i < graph->first_edges[block + 1]; i++)
             hold(search, heap_edge_block(graph->edges[i]), block, search->reach[block].root);
+    }
+}
+
+/* All that variables lead to first: a stale word on a stack may point into the same structures. */
+static void find_held(struct search *search)
+{
+    const struct heap_graph *graph = search->graph;
+
+    for (size_t i = 0; i < graph->n_roots;) {
+        const enum root_kind kind = graph->roots[i].kind;
+
+        for (; i < graph->n_roots && graph->roots[i].kind == kind; i++)
+            hold(search, heap_edge_block(graph->roots[i].edge), NO_BLOCK, (uint32_t)i);
+        follow_held(search);
     }
 }
 

@@ -4,7 +4,8 @@
  * lost.
  *
  * The classes are those of valgrind's memcheck (manual, "4.2.9 Memory leak detection"):
- *   held           reachable; `is_interior_only`: only through a pointer into the middle of a block
+ *   held           reachable, by the shortest path from the first kind of root that leads to it;
+ *                  `is_interior_only`: only through a pointer into the middle of a block
  *                  ("possibly lost" there)
  *   lost           no pointer leads to it ("definitely lost")
  *   lost_indirect  only lost blocks point to it. Of a lost cycle, one block is lost.

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- held: one row per root of the last heap image of each process: a variable, a word of a stack, or a register that holds blocks.
 --
--- A block counts for the root of its shortest path. Where several paths are equally short, global variables come first, then
--- thread-local ones, mappings, stacks and registers: a word on a stack may be left over from an earlier call.
+-- A block counts for one root: a global variable if one leads to it, else a thread-local one, a mapping, a stack, a register, or
+-- the heap. A word on a stack may be left over from an earlier call. Among roots of one kind it is that of the shortest path.
 CREATE VIEW held(
   process_id,        -- joins processes
   bytes,             -- requested bytes of the blocks that the root holds

@@ -120,6 +120,25 @@ static void test_paths_are_shortest(void **state)
     free(drawing);
 }
 
+static void test_variables_come_before_stacks(void **state)
+{
+    struct drawing *drawing = draw(4);
+
+    (void)state;
+    point(drawing, 0, 1, 0);
+    point(drawing, 1, 2, 0);
+    root(drawing, 0, 0);
+    root(drawing, 2, 0); /* nearer, but perhaps stale */
+    root(drawing, 3, 0);
+    drawing->roots[1].kind = drawing->roots[2].kind = ROOT_STACK;
+    struct block_reach *reach = find(drawing);
+    assert_int_equal(reach[2].root, 0);
+    assert_int_equal(reach[2].distance, 3);
+    assert_int_equal(reach[3].root, 2);
+    free(reach);
+    free(drawing);
+}
+
 static void test_one_interior_pointer_marks_all_behind_it(void **state)
 {
     struct drawing *drawing = draw(4);
@@ -174,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_a_lost_list_has_one_head),
         cmocka_unit_test(test_of_a_lost_cycle_one_block_is_lost),
         cmocka_unit_test(test_paths_are_shortest),
+        cmocka_unit_test(test_variables_come_before_stacks),
         cmocka_unit_test(test_one_interior_pointer_marks_all_behind_it),
         cmocka_unit_test(test_a_million_links_need_no_stack),
     };
