@@ -13,7 +13,7 @@ const char *const root_kind_names[ROOT_KINDS] = {"global", "tls",      "mapping"
 enum {
     PAGE_BYTES = 4096,
     RED_ZONE_BYTES = 128, /* System V ABI, x86-64; AArch64 has none */
-    TLS_BYTES = 8192, /* at most, on each side of the thread pointer */
+    TLS_BYTES = 8192,     /* at most, on each side of the thread pointer */
 };
 
 /* An interval of addresses that is left out. */
