@@ -3,10 +3,10 @@
  * api_calls N: what the calls of mtrace.h cost, and what a program costs that makes them. Ends with
  * a line for each: nanoseconds of one round. Run it alone, where the collector is absent, and
  * recorded; rounds with and without scopes alternate, so that a machine that changes its pace
- * meanwhile changes both.
+ * changes both.
  *
  * Then the program without scopes once more: with the table of live blocks, which the first
- * question begins and nothing ends (`known`), and with a tracker that adds up sizes (`told`).
+ * request begins and nothing ends (`known`), and with a tracker that adds up sizes (`reported`).
  *
  * api_calls N WHAT: that one alone, `plain` or `scoped` or `pair`, for a counter of instructions.
  */
@@ -82,7 +82,7 @@ static void do_pool(long n)
     }
 }
 
-/* A member named to nobody. */
+/* An unnamed member. */
 static void do_visit(long n)
 {
     static int member;
@@ -131,7 +131,7 @@ enum stage {
     N_STAGES
 };
 
-/* None of them ends. */
+/* How each stage begins; no stage ends. */
 static void (*const g_begin[N_STAGES])(void) = {begin_nothing, begin_to_know, begin_to_emit};
 
 static const struct what {
@@ -142,7 +142,7 @@ static const struct what {
 } g_all[] = {{"empty", do_empty, 1, BARE},   {"pair", do_pair, 1, BARE},
              {"pool", do_pool, 20, BARE},    {"visit", do_visit, 1, BARE},
              {"plain", do_plain, 20, BARE},  {"scoped", do_scoped, 20, BARE},
-             {"known", do_plain, 20, KNOWN}, {"told", do_plain, 20, REPORTED}};
+             {"known", do_plain, 20, KNOWN}, {"reported", do_plain, 20, REPORTED}};
 
 enum {
     PLAIN = 4,

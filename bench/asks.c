@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * asks BLOCKS ASKS SECONDS [QUESTION [ADDITIONS]]: makes BLOCKS blocks from 10,000 stacks that
- * stay, with as many that do not, works for SECONDS of its own processor time at what a program
- * does between allocations (ADDITIONS for each pair of malloc and free), and asks for a report ASKS
- * times meanwhile. Prints for each how many milliseconds of CLOCK_MONOTONIC the thread that asked
- * has waited.
+ * asks BLOCKS REQUESTS SECONDS [REQUEST [ADDITIONS]]: makes BLOCKS blocks from 10,000 stacks that
+ * stay, and as many that do not. Then it works for SECONDS of its own processor time as a program
+ * does between allocations (ADDITIONS for each pair of malloc and free), and requests REQUESTS
+ * reports during that. Prints for each how many milliseconds of CLOCK_MONOTONIC the requesting
+ * thread has waited.
  */
 #include "include/mtrace.h"
 
@@ -33,8 +33,8 @@ static double seconds(clockid_t clock)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* One of ten calls of the next level: four levels are 10,000 stacks. Each with something of its own
- * behind it, as a compiler makes one call of equal ones. */
+/* Makes one of ten calls of the next level: four levels are 10,000 stacks. Each has code of its own
+ * after the call, because a compiler merges equal calls. */
 #define CALL(next, digit)             \
     case digit:                       \
         next(number / 10);            \
@@ -84,11 +84,11 @@ static void work(double for_seconds, unsigned n_additions)
         }
 }
 
-static void ask(const char *question)
+static void ask(const char *request)
 {
     int nowhere = open("/dev/null", O_WRONLY);
     double began = seconds(CLOCK_MONOTONIC);
-    int code = mtrace_report(question, nowhere);
+    int code = mtrace_report(request, nowhere);
 
     printf("%d %.3f\n", code, (seconds(CLOCK_MONOTONIC) - began) * 1000);
     close(nowhere);

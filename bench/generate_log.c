@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * generate_log: writes a synthetic log of any size, and says on stdout what is in it.
+ * generate_log: writes a synthetic log of any size, and prints what is in it.
  *
  * One global clock, one simulated heap with last-in-first-out free lists per size class, stacks in
- * a tree whose outer frames are shared. What a block does is decided at its birth: most die within
- * a few allocations, some after thousands, some after millions, some never; some grow by realloc,
- * some are freed by another thread. The same options give the same log.
+ * a tree whose outer frames are shared. The life of a block is decided when it is allocated: most
+ * are freed within a few allocations, some after thousands, some after millions, some never; some
+ * grow by realloc, some are freed by another thread. The same options give the same log.
  */
 #include "lib/base/error.h"
 #include "tests/lib/log_builder.h"
@@ -35,7 +35,7 @@ struct settings {
     const char *path;
     uint64_t n_events;
     uint64_t n_stacks;
-    uint64_t n_threads;     /* alive at once */
+    uint64_t n_threads;     /* alive at a time */
     uint64_t thread_events; /* in a thread's life; 0: as long as the program */
     uint64_t seed;
     uint64_t depth;
@@ -48,11 +48,11 @@ struct settings {
 };
 
 struct block {
-    uint64_t due; /* step of its death; UINT64_MAX: never */
+    uint64_t due; /* step of its free; UINT64_MAX: never */
     uint64_t address;
     uint32_t size_bytes;
     uint32_t stack;
-    uint16_t thread; /* slot of the one that ends it */
+    uint16_t thread; /* slot of the thread that frees it */
     uint16_t n_growths;
 };
 
@@ -66,7 +66,7 @@ struct generator {
     struct log_builder *builder;
     uint64_t random;
     uint64_t step, ticks;
-    struct block *heap; /* live blocks that will die, soonest first */
+    struct block *heap; /* live blocks that will be freed, soonest first */
     size_t n_heap, heap_capacity;
     struct free_list free_lists[SIZE_CLASSES];
     uint64_t next_address;
@@ -275,7 +275,7 @@ static void set_marker(struct generator *g, uint64_t number)
     log_builder_event(g->builder, thread_of(g, 0), g->ticks, words, 3);
 }
 
-/* All are live at once: none touches another. */
+/* All are mapped together: none touches another. */
 static void map_all(struct generator *g, bool is_mapped)
 {
     for (uint64_t i = 0; i < g->settings.n_mappings; i++) {
@@ -400,7 +400,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case 't':
         settings->n_threads = parse_number(argument, state, 1);
         if (settings->n_threads > 60000)
-            argp_error(state, "at most 60000 threads at once");
+            argp_error(state, "at most 60000 threads at a time");
         return 0;
     case OPTION_LIFE:
         settings->thread_events = parse_number(argument, state, 1);
@@ -448,7 +448,7 @@ int main(int argc, char **argv)
     static const struct argp_option options[] = {
         {"events", 'e', "N", 0, "events in all (1e6)", 0},
         {"stacks", 's', "N", 0, "distinct allocating stacks (10000)", 0},
-        {"threads", 't', "N", 0, "threads alive at once (4)", 0},
+        {"threads", 't', "N", 0, "threads alive at a time (4)", 0},
         {"thread-life", OPTION_LIFE, "N", 0, "events in a thread's life, then another takes over",
          0},
         {"depth", OPTION_DEPTH, "N", 0, "frames that all stacks share (12)", 0},

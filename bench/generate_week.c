@@ -37,8 +37,8 @@ enum {
     PARTS = 20,
     LOOK_REST_NS = 20000000,
     SAMPLE_NS = 1000000000,
-    MOST_SAMPLES = 1024,
-    MOST_STACKS = 1 << 20,
+    MAX_SAMPLES = 1024,
+    MAX_STACKS = 1 << 20,
 };
 
 /* Blocks by how long they live: `share` of 1000 steps ends one of them, whichever it is. */
@@ -55,7 +55,7 @@ enum {
 
 struct settings {
     const char *path;
-    uint64_t n_events, n_stacks, span_s, most_bytes;
+    uint64_t n_events, n_stacks, span_s, max_bytes;
 };
 
 struct block {
@@ -70,7 +70,7 @@ struct week {
     struct rotated_log rotated;
     struct rotated_log_run run;
     struct block blocks[BLOCKS];
-    uint32_t stacks[MOST_STACKS]; /* nodes */
+    uint32_t stacks[MAX_STACKS]; /* nodes */
     uint64_t random, ticks, ticks_per_step, n_steps, n_rounds, n_phases;
     uint32_t phase[THREADS]; /* 0: none */
     uint64_t n_events, n_allocations, n_frees, live_bytes, n_windows, n_samples;
@@ -105,7 +105,7 @@ static void rest(void)
 }
 
 /* The header lies in the live log of a real one, and says how many were begun. */
-static void put_frame(void *context, const struct log_file *header, const void *frame,
+static void put_frame(void *context, const struct log_header *header, const void *frame,
                       size_t n_bytes)
 {
     struct week *week = context;
@@ -122,13 +122,13 @@ static void put_frame(void *context, const struct log_file *header, const void *
 /* One a second, in a frame. */
 static void sample_memory(struct week *week)
 {
-    struct log_sample samples[MOST_SAMPLES];
-    const struct log_file *header = log_builder_header(week->builder);
+    struct log_sample samples[MAX_SAMPLES];
+    const struct log_header *header = log_builder_header(week->builder);
     uint64_t now_ns =
         header->start_monotonic_ns + (week->ticks - header->start_ticks) / TICKS_PER_NS;
     size_t n = 0;
 
-    for (; n < MOST_SAMPLES && week->sample_ns + SAMPLE_NS <= now_ns; n++)
+    for (; n < MAX_SAMPLES && week->sample_ns + SAMPLE_NS <= now_ns; n++)
         samples[n] = (struct log_sample){.monotonic_ns = week->sample_ns += SAMPLE_NS,
                                          .kind = LOG_SAMPLE_MEMORY,
                                          .a = (100 << 20) + below(week, 1 << 20),
@@ -146,7 +146,7 @@ static void end_round(struct week *week)
     sample_memory(week);
     week->n_rounds++;
     while (week->n_rounds % ROUNDS_PER_LOOK == 0
-           && log_rotation_run_bytes(week->settings.path) > week->settings.most_bytes)
+           && log_rotation_run_bytes(week->settings.path) > week->settings.max_bytes)
         rest();
 }
 
@@ -237,7 +237,7 @@ static void change_window(struct week *week)
     week->n_windows++;
 }
 
-/* Each thread begins its segment at once, as the clock is read then. */
+/* Each thread begins its segment immediately, as the clock is read then. */
 static void step(struct week *week)
 {
     uint64_t in_round = week->n_steps++ % ROUND_STEPS;
@@ -290,7 +290,7 @@ static void define(struct week *week)
     log_builder_flush(week->builder);
 }
 
-/* All blocks that are live for good, or until another takes their place. */
+/* All blocks that are live to the end, or until another takes their place. */
 static void fill(struct week *week)
 {
     for (uint32_t i = 0; i < BLOCKS; i++) {
@@ -326,8 +326,8 @@ static void generate(struct week *week)
                                                 .put_events = put_frame,
                                                 .put_context = week};
     week->builder = log_builder_open(week->settings.path, &options);
-    struct log_file *header = log_builder_header(week->builder);
-    header->flags |= LOG_FLAG_RING | LOG_FLAG_FREE_BACKTRACES;
+    struct log_header *header = log_builder_header(week->builder);
+    header->flags |= LOG_FLAG_BOUNDED | LOG_FLAG_FREE_BACKTRACES;
     week->ticks = header->start_ticks;
     week->sample_ns = options.start_ns;
     week->random = 0x9e3779b97f4a7c15u;
@@ -358,7 +358,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     uint64_t *place = key == 'e'   ? &settings->n_events
                       : key == 's' ? &settings->n_stacks
                       : key == 'd' ? &settings->span_s
-                      : key == 'm' ? &settings->most_bytes
+                      : key == 'm' ? &settings->max_bytes
                                    : NULL;
     char *rest_of = NULL;
 
@@ -374,8 +374,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     if (*rest_of || value < 1 || value > 1e15)
         argp_error(state, "'%s' is not a number of at least 1", argument);
     *place = (uint64_t)value;
-    if (settings->n_stacks > MOST_STACKS)
-        argp_error(state, "at most %d stacks", MOST_STACKS);
+    if (settings->n_stacks > MAX_STACKS)
+        argp_error(state, "at most %d stacks", MAX_STACKS);
     return 0;
 }
 
@@ -395,9 +395,9 @@ int main(int argc, char **argv)
     static struct week week = {.settings = {.n_events = 100000000,
                                             .n_stacks = 5000,
                                             .span_s = 604800,
-                                            .most_bytes = 2 * LOG_ROTATION_BYTES}};
+                                            .max_bytes = 2 * LOG_ROTATION_BYTES}};
 
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody takes anything in any more */
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* no follower consumes anything any more */
     argp_parse(&argp, argc, argv, 0, NULL, &week.settings);
     generate(&week);
     return 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holdups BLOCKS ROUNDS SECONDS [QUESTION]: is a thread held up while another one asks for a
- * report?
+ * holdups BLOCKS ROUNDS SECONDS [REQUEST]: whether a thread is delayed while another one requests a
+ * report.
  *
  * Makes BLOCKS blocks from 10,000 stacks that stay. Then one thread calls malloc and free all the
- * time and measures each pair, while the other one does nothing for SECONDS, and then asks for
- * reports for SECONDS, ROUNDS times in turns. Prints for both times how many pairs there were, what
- * the slowest took on the clock (which the machine's other work is part of) and of the thread's own
- * processor time, in microseconds, and how often the thread waited for anything (voluntary
+ * time and measures each pair, while the other one does nothing for SECONDS, and then requests
+ * reports for SECONDS, ROUNDS times alternately. Prints for both times how many pairs there were,
+ * what the slowest took on the clock (which includes other load of the machine) and of the thread's
+ * own processor time, in microseconds, and how often the thread waited for anything (voluntary
  * switches; the measuring makes none).
  */
 #define _GNU_SOURCE
@@ -139,16 +139,16 @@ static void deeper(unsigned number, unsigned level)
     }
 }
 
-static unsigned ask_for(double seconds, const char *question)
+static unsigned ask_for(double seconds, const char *request)
 {
     uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + (uint64_t)(seconds * 1e9);
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     unsigned n = 0;
 
     do {
-        int code = mtrace_report(question, nowhere);
+        int code = mtrace_report(request, nowhere);
         if (code) {
-            fprintf(stderr, "holdups: the question got %d\n", code);
+            fprintf(stderr, "holdups: the request got %d\n", code);
             exit(1);
         }
         n++;
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
     size_t n_blocks = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000000;
     int n_rounds = argc > 2 ? atoi(argv[2]) : 5;
     double for_seconds = argc > 3 ? atof(argv[3]) : 1;
-    const char *question = argc > 4 ? argv[4] : "groups --csv --count 0 --no-symbols";
+    const char *request = argc > 4 ? argv[4] : "groups --csv --count 0 --no-symbols";
     unsigned n_asked = 0;
     pthread_t worker;
 
@@ -190,14 +190,14 @@ int main(int argc, char **argv)
         return 1;
     for (size_t i = 0; i < n_blocks; i++)
         deeper((unsigned)(i % N_STACKS), 4);
-    ask_for(0, question); /* the first one begins an import */
+    ask_for(0, request); /* the first one begins an import */
     if (pthread_create(&worker, NULL, work, NULL) != 0)
         return 1;
     for (int i = 0; i < n_rounds; i++) {
         atomic_store(&g_time, QUIET);
         usleep((useconds_t)(for_seconds * 1e6));
         atomic_store(&g_time, ASKING);
-        n_asked += ask_for(for_seconds, question);
+        n_asked += ask_for(for_seconds, request);
     }
     atomic_store(&g_is_done, true);
     pthread_join(worker, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pack_log RAW-LOG...: what packing the events of raw logs costs, alone: processor time and
- * bytes per event, with nothing read, written or waited for meanwhile.
+ * bytes per event, without reading, writing and waiting.
  */
 #include "lib/logfile/live_log.h"
 #include "lib/logfile/pack.h"

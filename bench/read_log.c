@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* read_log: how fast the log reader alone is: definitions, decoding and merging, nothing stored. */
-#include "importer/read/merge.h"
+#include "importer/read/event_stream.h"
 
 #include <inttypes.h>
 #include <stdio.h>

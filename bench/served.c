@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * served N [none|tenants|requests]: N requests of five tenants, each of which SQLite answers from
- * memory: a row is written, and every other time some are read in order. Charged to nobody, to a
- * group for each tenant and kind, or to a new group for each request: what groups cost a program
- * that does something, for a counter of instructions (bench/instructions).
+ * memory: a row is written, and every other time some are read in order. They are not charged,
+ * charged to a group for each tenant and kind, or to a new group for each request. This shows the
+ * cost of groups in a program that does something, for a counter of instructions
+ * (bench/instructions).
  */
 #include "include/mtrace.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind_bench: nanoseconds for one capture of a stack, beside libunwind's walk of the same stack.
+ * unwind_bench: nanoseconds for one capture of a stack, compared with libunwind's walk of the same
+ * stack.
  *
  * same     the same call site again and again
- * pair     two call sites of one function by turns, as malloc and free
- * leaves   a call chain of three frames is left and entered anew between captures
+ * pair     two call sites of one function alternately, as malloc and free
+ * leaves   a call chain of three frames is left and entered again between captures
  * Usage: unwind_bench [depth…]
  */
 #include "collector/unwind/unwind.h"

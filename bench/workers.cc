@@ -2,7 +2,7 @@
 /*
  * workers REQUESTS [WORKERS]: four workers, or so many, take requests from a queue under one lock, and remember some of the answers
  * under another: blocks are made by one thread and freed by the next, and who holds a lock makes all wait.
- * 0: until SIGTERM; the requests that were made, and those that were answered rightly, are said, and the status is 1 if they differ.
+ * 0: until SIGTERM. Prints the number of requests and of right answers, and exits 1 if they differ.
  */
 #include <condition_variable>
 #include <csignal>

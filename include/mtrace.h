@@ -126,7 +126,7 @@ struct mtrace_api {
     int (*tracker_add)(void (*callback)(const struct mtrace_event *event, void *user), void *user,
                        unsigned kinds);
     int (*tracker_remove)(int handle, bool waits); /* 0, ENOENT; EBUSY: other threads run it */
-    int (*report)(const char *question, int fd);
+    int (*report)(const char *request, int fd);
     int (*heap_image)(const char *name);
 };
 
@@ -429,10 +429,10 @@ static inline bool mtrace_tracker_remove(int handle)
  * Ids of stacks and call sites are valid within one answer. Under --aggregate totals include all
  * blocks; rows ("allocations", reports with filters) are only those of live blocks.
  */
-static inline int mtrace_report(const char *question, int fd)
+static inline int mtrace_report(const char *request, int fd)
 {
     const struct mtrace_api *api = mtrace_found_;
-    return __builtin_expect(api != NULL, 0) ? api->report(question, fd) : ENOTCONN;
+    return __builtin_expect(api != NULL, 0) ? api->report(request, fd) : ENOTCONN;
 }
 
 /*

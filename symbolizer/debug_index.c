@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 enum {
-    MOST_DEPTH = 32
+    MAX_DEPTH = 32
 };
 
 struct debug_index {
@@ -84,7 +84,7 @@ static void scan_file(struct debug_index *index, const char *path)
 
 static void scan_dir(struct debug_index *index, const char *dir, unsigned depth)
 {
-    DIR *stream = depth < MOST_DEPTH ? opendir(dir) : NULL;
+    DIR *stream = depth < MAX_DEPTH ? opendir(dir) : NULL;
     struct dirent *found;
     struct stat status;
     char path[PATH_MAX];

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A hostile log must not use up the memory. */
-static const uint64_t most_bytes = UINT64_C(1) << 30;
+static const uint64_t max_bytes = UINT64_C(1) << 30;
 
 void kept_file_done(struct kept_file *file)
 {
@@ -58,7 +58,7 @@ static bool reserve(struct kept_file *file, size_t n_bytes)
 
 bool kept_file_add(struct kept_file *file, uint64_t offset, const void *bytes, size_t n_bytes)
 {
-    if (n_bytes == 0 || n_bytes > most_bytes || offset > most_bytes - n_bytes)
+    if (n_bytes == 0 || n_bytes > max_bytes || offset > max_bytes - n_bytes)
         return true;
     if (!reserve(file, offset + n_bytes) || !add_range(file, offset, offset + n_bytes))
         return false;

@@ -46,8 +46,8 @@
 #    define ARCH_HAS_FILE_STATUS 0
 #endif
 
-#ifndef ARCH_MOST_PAGE_BYTES
-#    define ARCH_MOST_PAGE_BYTES 65536 /* the largest that a kernel may have */
+#ifndef ARCH_MAX_PAGE_BYTES
+#    define ARCH_MAX_PAGE_BYTES 65536 /* the largest that a kernel may have */
 #endif
 
 #ifndef ARCH_HAS_EXIDX

@@ -9,13 +9,13 @@
 #include "collector/arch/arm_instructions.h"
 
 enum {
-    MOST_ALLOCATED = 1 << 22, /* largest frame that rules can represent */
-    MOST_BEFORE = 12,         /* halfwords between two instructions that make one frame */
-    MOST_STORING = 40,        /* halfwords of single stores of registers */
-    MOST_NEAR = 16,           /* words before a call that show its instruction set */
+    MAX_ALLOCATED = 1 << 22, /* largest frame that rules can represent */
+    MAX_BEFORE = 12,         /* halfwords between two instructions that make one frame */
+    MAX_STORING = 40,        /* halfwords of single stores of registers */
+    MAX_NEAR = 16,           /* words before a call that show its instruction set */
 };
 
-_Static_assert((int)ARCH_CODE_BEFORE_BYTES == (int)ARM_MOST_TO_CONSTANT,
+_Static_assert((int)ARCH_CODE_BEFORE_BYTES == (int)ARM_MAX_TO_CONSTANT,
                "what loads a constant must be there");
 
 /* Instruction sets. */
@@ -42,7 +42,7 @@ static enum set set_of(const uint32_t *code, size_t n_bytes)
 {
     const uint8_t *before = (const uint8_t *)code + n_bytes - ARCH_CALL_BYTES;
     const size_t n_words = n_bytes / 4;
-    const size_t n_near = n_words < MOST_NEAR ? n_words : MOST_NEAR;
+    const size_t n_near = n_words < MAX_NEAR ? n_words : MAX_NEAR;
 
     if (n_bytes % 4 != 0 || !arch_is_behind_call(before, 0))
         return THUMB;
@@ -83,7 +83,7 @@ static void follow(struct arch_code_frame *frame, const struct arm_instruction *
         push(frame, instruction);
         break;
     case ARM_LOWER:
-        if (instruction->value <= 0 || instruction->value >= MOST_ALLOCATED - frame->cfa_offset)
+        if (instruction->value <= 0 || instruction->value >= MAX_ALLOCATED - frame->cfa_offset)
             frame->needs_fp = true;
         else
             frame->cfa_offset += instruction->value;
@@ -151,7 +151,7 @@ static size_t read_block(const struct arm_code *part, size_t first, struct reser
 
     *frame = (struct arch_code_frame){
         .begin = first * 2, .set = frame->set, .needs_fp = frame->needs_fp};
-    while (i < part->n && (i - first) * 2 < ARCH_MOST_FRAME_CODE) {
+    while (i < part->n && (i - first) * 2 < ARCH_MAX_FRAME_CODE) {
         const struct arm_instruction instruction = arm_instruction_at(part, i);
         const size_t next = i + instruction.n_bytes / 2;
         const size_t behind =
@@ -184,7 +184,7 @@ static bool is_first_push(const struct arm_instruction *instruction)
 static size_t push_of(const struct arm_code *part, size_t store,
                       const struct arm_instruction *instruction)
 {
-    for (size_t i = store; i-- > 0 && store - i <= MOST_STORING;) {
+    for (size_t i = store; i-- > 0 && store - i <= MAX_STORING;) {
         struct arm_instruction before;
         if (!arm_is_begin(part, i))
             continue;
@@ -208,7 +208,7 @@ static bool find_push(const struct arm_code *part, size_t i,
 /* A variadic function has pushed its register arguments, or reserved space for them, before. */
 static size_t begin_of(const struct arm_code *part, size_t push)
 {
-    for (size_t i = push; i-- > 0 && push - i <= MOST_BEFORE;) {
+    for (size_t i = push; i-- > 0 && push - i <= MAX_BEFORE;) {
         struct arm_instruction before;
         if (!arm_is_begin(part, i))
             continue;

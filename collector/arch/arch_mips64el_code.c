@@ -13,8 +13,8 @@ enum {
     RA = 31,
     T9 = 25,
     JR_RA = 0x03e00008,
-    MOST_ALLOCATED = 1 << 22, /* largest frame that rules can represent */
-    MOST_BEFORE = 16,         /* instructions between one and another that it prepares */
+    MAX_ALLOCATED = 1 << 22, /* largest frame that rules can represent */
+    MAX_BEFORE = 16,         /* instructions between one and another that it prepares */
 };
 
 /* Constants in registers, as far as known. */
@@ -111,7 +111,7 @@ static void move_sp(struct arch_code_frame *frame, const struct constants *const
 {
     const int64_t bytes = allocated(constants, instruction);
 
-    if (bytes <= 0 || bytes >= MOST_ALLOCATED - frame->cfa_offset)
+    if (bytes <= 0 || bytes >= MAX_ALLOCATED - frame->cfa_offset)
         frame->needs_fp = true;
     else
         frame->cfa_offset += (int32_t)bytes;
@@ -141,12 +141,12 @@ static size_t read_block(const uint32_t *code, size_t first, size_t n,
                          struct arch_code_frame *frame)
 {
     struct constants constants = {.known = 0};
-    size_t i = first > MOST_BEFORE ? first - MOST_BEFORE : 0;
+    size_t i = first > MAX_BEFORE ? first - MAX_BEFORE : 0;
 
     *frame = (struct arch_code_frame){.begin = first * sizeof(*code), .needs_fp = frame->needs_fp};
     for (; i < first; i++)
         follow_constant(&constants, code[i]);
-    for (; i < n && i - first < ARCH_MOST_FRAME_CODE / sizeof(*code); i++) {
+    for (; i < n && i - first < ARCH_MAX_FRAME_CODE / sizeof(*code); i++) {
         if (is_branch(code[i])) {
             if (i + 1 < n)
                 follow(frame, &constants, code[i + 1]);
@@ -170,7 +170,7 @@ static bool is_entry(const uint32_t *code, size_t i)
 
     if ((code[i] & 0xfc1f07ff) != 0x0019002d || (code[i] >> 21 & 31) != number)
         return false;
-    for (size_t k = 1; k <= MOST_BEFORE && k <= i; k++)
+    for (size_t k = 1; k <= MAX_BEFORE && k <= i; k++)
         if (code[i - k] >> 16 == (0x3c00 | number))
             return true;
     return false;
@@ -202,7 +202,7 @@ enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes, size
         last_move = last_move > i ? last_move : i;
     }
     frame->needs_fp |= last_move > 0;
-    return entry > ARCH_MOST_FRAME_CODE / sizeof(*code) ? ARCH_CODE_NONE : ARCH_CODE_GO_ON;
+    return entry > ARCH_MAX_FRAME_CODE / sizeof(*code) ? ARCH_CODE_NONE : ARCH_CODE_GO_ON;
 }
 
 /* The target of a conditional branch; 0: another instruction. Calls return, so they do not

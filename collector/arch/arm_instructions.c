@@ -302,9 +302,9 @@ bool arm_is_begin(const struct arm_code *part, size_t i)
 }
 
 enum {
-    WIDE_LOAD = 0xf8df,            /* ldr, the only one that reaches so far */
-    PAIR_LOAD = 0xe9df,            /* ldrd */
-    MOST_NEAR = (255 + 1) * 2 + 2, /* halfwords from one of the other loads to its constant */
+    WIDE_LOAD = 0xf8df,           /* ldr, the only one that reaches so far */
+    PAIR_LOAD = 0xe9df,           /* ldrd */
+    MAX_NEAR = (255 + 1) * 2 + 2, /* halfwords from one of the other loads to its constant */
 };
 
 /* The first and last word that the pc-relative Thumb ldr, ldrd or vldr there loads; false: another
@@ -332,7 +332,7 @@ static bool find_loaded(const struct arm_code *part, size_t i, size_t *ret_first
 /* The instruction, from `from` on, that loads the word of this halfword; `i`: none. */
 static size_t find_load(const struct arm_code *part, size_t i, size_t from)
 {
-    const size_t near = i > MOST_NEAR ? i - MOST_NEAR : 0;
+    const size_t near = i > MAX_NEAR ? i - MAX_NEAR : 0;
     size_t first;
     size_t last;
 
@@ -345,13 +345,13 @@ static size_t find_load(const struct arm_code *part, size_t i, size_t from)
 
 static size_t first_load(const struct arm_code *part, size_t i)
 {
-    const size_t most = ARM_MOST_TO_CONSTANT / 2;
+    const size_t most = ARM_MAX_TO_CONSTANT / 2;
 
     return find_load(part, i, i > most ? i - most : 0);
 }
 
 enum {
-    MOST_LOOKED_AT = 16, /* constants that look like a load; each costs a search */
+    MAX_LOOKED_AT = 16, /* constants that look like a load; each costs a search */
 };
 
 /* What looks like the load of a constant may be a constant itself. */
@@ -362,7 +362,7 @@ bool arm_is_constant(const struct arm_code *part, size_t i)
     if (part->is_arm)
         return false;
     load = first_load(part, i);
-    for (int n = 0; n < MOST_LOOKED_AT && load < i && first_load(part, load) < load; n++)
+    for (int n = 0; n < MAX_LOOKED_AT && load < i && first_load(part, load) < load; n++)
         load = find_load(part, i, load + 1);
     return load < i;
 }

@@ -6,7 +6,7 @@
  * Code is viewed as halfwords from the beginning of a word. Thumb code can also be read backwards:
  * the number of consecutive halfwords before a place that look like the first half of a 32-bit
  * instruction tells whether an instruction begins there. Constants are in the code: the instruction
- * that loads one is at most ARM_MOST_TO_CONSTANT before it.
+ * that loads one is at most ARM_MAX_TO_CONSTANT before it.
  */
 #ifndef MTRACE_COLLECTOR_ARM_INSTRUCTIONS_H
 #define MTRACE_COLLECTOR_ARM_INSTRUCTIONS_H
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 enum {
-    ARM_MOST_TO_CONSTANT = 4096 + 4, /* bytes */
+    ARM_MAX_TO_CONSTANT = 4096 + 4, /* bytes */
 };
 
 enum arm_register {

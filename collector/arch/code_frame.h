@@ -40,7 +40,7 @@ enum arch_code_answer {
 };
 
 enum {
-    ARCH_MOST_FRAME_CODE = 512, /* most bytes of instructions that make a frame */
+    ARCH_MAX_FRAME_CODE = 512, /* most bytes of instructions that make a frame */
 };
 
 #endif

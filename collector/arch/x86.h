@@ -78,7 +78,7 @@ static inline uint64_t arch_counter_after(void)
     return __builtin_ia32_rdtscp(&processor);
 }
 
-#define ARCH_MOST_PAGE_BYTES 4096
+#define ARCH_MAX_PAGE_BYTES 4096
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 

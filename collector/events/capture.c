@@ -19,8 +19,8 @@
 #include <stddef.h>
 
 enum {
-    MOST_ORACLE_FRAMES = 1 << 16,
-    WALK_BYTES = MOST_ORACLE_FRAMES * (sizeof(uintptr_t) + sizeof(bool)),
+    MAX_ORACLE_FRAMES = 1 << 16,
+    WALK_BYTES = MAX_ORACLE_FRAMES * (sizeof(uintptr_t) + sizeof(bool)),
 };
 
 /* All written by capture_init and capture_open_oracle, before threads. */
@@ -132,7 +132,7 @@ struct walk {
 static struct walk ask_oracle(struct thread *thread, const struct unwind_origin *origin)
 {
     uintptr_t *pcs = walk_of(thread);
-    bool *exact = pcs ? (bool *)(pcs + MOST_ORACLE_FRAMES) : NULL;
+    bool *exact = pcs ? (bool *)(pcs + MAX_ORACLE_FRAMES) : NULL;
     size_t n_frames;
     size_t first = 0;
 
@@ -140,16 +140,16 @@ static struct walk ask_oracle(struct thread *thread, const struct unwind_origin 
         return (struct walk){.n_frames = 0};
     thread->is_muted = true;
     if (g_capture_unwinder == CONFIG_UNWINDER_LIBUNWIND) {
-        n_frames = g_oracle_fast(pcs, MOST_ORACLE_FRAMES);
+        n_frames = g_oracle_fast(pcs, MAX_ORACLE_FRAMES);
         exact = NULL;
     } else {
-        n_frames = g_oracle(pcs, exact, MOST_ORACLE_FRAMES);
+        n_frames = g_oracle(pcs, exact, MAX_ORACLE_FRAMES);
     }
     thread->is_muted = false;
     while (first < n_frames && pcs[first] != origin->pc)
         first++;
     return (struct walk){pcs + first, exact ? exact + first : NULL, n_frames - first,
-                         n_frames == MOST_ORACLE_FRAMES};
+                         n_frames == MAX_ORACLE_FRAMES};
 }
 
 static uint32_t capture_by_oracle(struct thread *thread, const struct unwind_origin *origin)
@@ -206,7 +206,7 @@ static bool is_comparable(uint32_t root)
 static void compare_with_reference(const struct unwind_memory *memory, const uintptr_t *pcs,
                                    const bool *is_exact, size_t n_frames)
 {
-    struct log_file *log = segment_log();
+    struct log_header *log = segment_log();
     size_t n_ours;
     const struct unwind_frame *frames = unwind_last_frames(memory, &n_ours);
     const struct unwind_frame *top = frames + n_ours - 1;
@@ -250,7 +250,7 @@ static uint32_t capture_by_frame_pointer(struct thread *thread, const struct unw
     (void)own_stacks_refresh(&thread->unwind);
     pcs[n_frames++] = origin->pc;
     while (low >= thread->unwind.stack_low && fp >= low && fp % sizeof(fp) == 0
-           && fp + 2 * sizeof(fp) <= thread->unwind.stack_high && n_frames < MOST_ORACLE_FRAMES) {
+           && fp + 2 * sizeof(fp) <= thread->unwind.stack_high && n_frames < MAX_ORACLE_FRAMES) {
         const uintptr_t *frame = (const uintptr_t *)fp;
         if (frame[1] == 0)
             break;

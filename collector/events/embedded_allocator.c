@@ -17,15 +17,15 @@
 #include <string.h>
 
 enum {
-    MOST_ENTRIES = 128,  /* as in recorder/patch/patch_plan.h */
+    MAX_ENTRIES = 128,   /* as in recorder/patch/patch_plan.h */
     ALIGNMENT_BITS = 63, /* of jemalloc's flags */
 };
 
 typedef uintptr_t word;
 
-static struct embedded_allocator_entry g_entries[MOST_ENTRIES]; /* constant once redirected */
-static struct code_patch g_patches[MOST_ENTRIES];               /* used only with a plan */
-static enum log_inside g_state;
+static struct embedded_allocator_entry g_entries[MAX_ENTRIES]; /* constant once redirected */
+static struct code_patch g_patches[MAX_ENTRIES];               /* used only with a plan */
+static enum log_embedded g_state;
 
 /* The block that this thread recorded last, for an operator new that calls another entry. */
 static _Thread_local const void *g_last_made __attribute__((tls_model("initial-exec")));
@@ -211,7 +211,7 @@ static void *replace(word a, word b, word c, word d, word e,
         record_realloc_known(made.block, size, made.usable, entry->call, &resizing, &origin);
         return (void *)made.result;
     }
-    record_kept(&resizing);
+    record_resize_cancel(&resizing);
     if (!made.is_ours)
         return (void *)made.result;
     if (old && size == 0)
@@ -242,7 +242,7 @@ static size_t resize(word a, word b, word c, word d, word e,
     if (now.is_ours && now.result >= size && now.result != before)
         record_realloc_known(block, size, now.result, entry->call, &resizing, &origin);
     else
-        record_kept(&resizing);
+        record_resize_cancel(&resizing);
     return now.result;
 }
 
@@ -306,25 +306,25 @@ static bool find_hooks(size_t n)
     return are_there;
 }
 
-static enum log_inside redirect(struct embedded_patch *plan)
+static enum log_embedded redirect(struct embedded_patch *plan)
 {
     uintptr_t base = _r_debug.r_map->l_addr;
-    enum log_inside state;
+    enum log_embedded state;
     bool is_partial;
     size_t n;
 
     if (!embedded_patch_is_about_us(plan))
-        return LOG_INSIDE_NO_PLAN;
+        return LOG_EMBEDDED_NO_PLAN;
     if (!clock_is_alone())
-        return LOG_INSIDE_THREADS;
+        return LOG_EMBEDDED_THREADS;
     is_partial = embedded_patch_is_partial(plan);
-    n = embedded_patch_read(plan, base, g_entries, g_patches, MOST_ENTRIES);
+    n = embedded_patch_read(plan, base, g_entries, g_patches, MAX_ENTRIES);
     if (n == 0 || !find_hooks(n))
-        return LOG_INSIDE_CHANGED;
+        return LOG_EMBEDDED_CHANGED;
     state = code_patch_apply(g_patches, n, find_start(base));
-    for (size_t i = 0; state == LOG_INSIDE_RECORDED && i < n; i++)
+    for (size_t i = 0; state == LOG_EMBEDDED_RECORDED && i < n; i++)
         g_entries[i].original = (word(*)(word, word, word, word, word))g_patches[i].original;
-    return state == LOG_INSIDE_RECORDED && is_partial ? LOG_INSIDE_PARTLY : state;
+    return state == LOG_EMBEDDED_RECORDED && is_partial ? LOG_EMBEDDED_PARTLY : state;
 }
 
 void embedded_allocator_redirect(const char *plan, size_t n_bytes)
@@ -338,7 +338,7 @@ void embedded_allocator_redirect(const char *plan, size_t n_bytes)
     sys_unblock_signals(mask);
 }
 
-enum log_inside embedded_allocator_state(void)
+enum log_embedded embedded_allocator_state(void)
 {
     return g_state;
 }

@@ -26,6 +26,6 @@
 /* Once, before main. plan: n_bytes, without a NUL; NULL: there is none. */
 void embedded_allocator_redirect(const char *plan, size_t n_bytes);
 
-enum log_inside embedded_allocator_state(void);
+enum log_embedded embedded_allocator_state(void);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum {
     NAP_NS = 1000000,
-    MOST_NAPS = 1000,
+    MAX_NAPS = 1000,
     /* A time base and a group are committed before their event. */
     AHEAD_BYTES = 4 * sizeof(uint64_t),
     SIDE_BYTES = LOG_SEGMENT_PAYLOAD_BYTES / sizeof(struct log_fallback_record)
@@ -101,7 +101,7 @@ static bool wait_for(const struct log_segment *segment, struct naps *naps)
     const struct sight first = look(segment);
 
     while (!is_finished(segment, &first)) {
-        if (naps->n >= MOST_NAPS || sys_is_forbidden())
+        if (naps->n >= MAX_NAPS || sys_is_forbidden())
             return false;
         take_nap(naps);
         if (naps->is_over)
@@ -118,7 +118,7 @@ static bool has_events(const struct log_segment *segment)
 
 bool in_flight_wait(in_flight_nap *nap, void *user)
 {
-    const struct log_file *log = segment_log();
+    const struct log_header *log = segment_log();
     uint32_t n_segments = log ? load(&log->n_segments) : 0;
     struct naps naps = {nap, user, 0, false};
     bool is_all = true;

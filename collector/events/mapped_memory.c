@@ -239,8 +239,8 @@ void resident_pages_forget(void)
 /* ---- files ---- */
 
 enum {
-    N_KNOWN = 1024,        /* hashes of paths defined before; a power of two */
-    MOST_PATH_BYTES = 1024 /* on the caller's stack; a longer path is not recorded */
+    N_KNOWN = 1024,       /* hashes of paths defined before; a power of two */
+    MAX_PATH_BYTES = 1024 /* on the caller's stack; a longer path is not recorded */
 };
 
 /* Hash in the high half, id in the low half; 0 = free. A path whose place is taken is defined
@@ -266,7 +266,7 @@ static uint32_t hash_of(const char *path, size_t length)
 static uint32_t find_or_define(int fd)
 {
     char link[32];
-    char path[MOST_PATH_BYTES];
+    char path[MAX_PATH_BYTES];
     struct fmt out = FMT_BUFFER(link);
     uint32_t hash;
     uint64_t known;
@@ -292,13 +292,13 @@ static uint32_t find_or_define(int fd)
 
 uint32_t mapped_memory_path_id(int fd)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
     uint32_t id;
 
-    if (!quiet_begin(&quiet))
+    if (!signals_block_begin(&quiet))
         return 0;
     id = find_or_define(fd);
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
     return id;
 }
 
@@ -444,10 +444,10 @@ static void record_all(void)
  * one that forks would leave its child without the buffer. */
 void mapped_memory_record_heaps(void)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
 
-    if (!real_is_glibc_malloc() || !quiet_begin(&quiet))
+    if (!real_is_glibc_malloc() || !signals_block_begin(&quiet))
         return;
     record_all();
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
 }

@@ -82,14 +82,14 @@ static bool may_write_fallback(const struct event_builder *builder)
 /* An event that goes to the fallback segment. */
 struct fallback {
     struct fallback_place place;
-    struct quiet quiet;
+    struct signals_block quiet;
     bool is_quiet;
 };
 
 static void end_fallback(const struct fallback *fallback)
 {
     if (fallback->is_quiet)
-        quiet_end(&fallback->quiet);
+        signals_block_end(&fallback->quiet);
 }
 
 /* Must be followed by end_fallback. A dead thread's guard stays open here, so signals are blocked:
@@ -98,7 +98,7 @@ static void end_fallback(const struct fallback *fallback)
 static bool enter_fallback(struct fallback *fallback)
 {
     fallback->is_quiet = g_thread.is_dead;
-    return !fallback->is_quiet || quiet_begin(&fallback->quiet);
+    return !fallback->is_quiet || signals_block_begin(&fallback->quiet);
 }
 
 /* The time is taken afterwards (SD-3). False: the event was dropped, and counted as dropped. */
@@ -110,7 +110,7 @@ static bool reserve_fallback(struct fallback *fallback)
     return false;
 }
 
-/* The time is taken afterwards (SD-3), then end_fallback follows. False: it was called already. */
+/* The time is taken afterwards (SD-3), then end_fallback follows. On false, it has been called. */
 static bool begin_fallback(struct fallback *fallback)
 {
     if (!enter_fallback(fallback))
@@ -244,9 +244,9 @@ static MTRACE_COLD void look_for_commands(void)
     const struct unwind_origin here = RECORD_ORIGIN();
     uint64_t guard;
 
-    if (mode_has(MODE_TRACING_OFF) && thread_look_begins(&here, &guard)) {
+    if (mode_has(MODE_TRACING_OFF) && thread_read_begin(&here, &guard)) {
         if (segment_commands_are_due())
-            state_wakeup();
+            state_set_command_pending();
         thread_look_ended(guard);
     }
     state_handle();
@@ -272,11 +272,11 @@ static inline void forget_sample_unless(const void *block, bool is_written)
 }
 
 /* A block that is not drawn also looks for commands; a drawn one does so before it is recorded. */
-MTRACE_COLD bool record_draws_slow(size_t size_bytes)
+MTRACE_COLD bool record_draw_slow(size_t size_bytes)
 {
-    bool is_drawn = sampler_is_due() && sampler_draw(sampler_counted(size_bytes));
+    bool is_drawn = sampler_is_due() && sampler_draw(sampler_bytes_of(size_bytes));
 
-    if (!is_drawn && mode_has(MODE_TRACING_OFF | MODE_WAKEUP))
+    if (!is_drawn && mode_has(MODE_TRACING_OFF | MODE_COMMAND_PENDING))
         look_for_commands();
     return is_drawn;
 }
@@ -285,16 +285,16 @@ MTRACE_COLD bool record_takes_slow(const void *block)
 {
     bool is_taken = sampled_blocks_take(block);
 
-    if (!is_taken && mode_has(MODE_WAKEUP))
+    if (!is_taken && mode_has(MODE_COMMAND_PENDING))
         look_for_commands();
     return is_taken;
 }
 
 /* Slow path: tracing is off, there are event callbacks, or the block is a sample. In a fork child
  * this may begin a log. */
-static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, enum log_call call,
-                                        size_t alignment, const struct unwind_origin *origin,
-                                        const struct event_builder_usable *usable)
+static MTRACE_COLD void alloc_slow(const void *block, size_t size_bytes, enum log_call call,
+                                   size_t alignment, const struct unwind_origin *origin,
+                                   const struct event_builder_usable *usable)
 {
     struct known_block fresh;
     uint32_t group;
@@ -304,8 +304,8 @@ static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, en
     look_for_commands();
     if (!state_is_recording() || !state_is_tracing() || !add_sample(block))
         return;
-    thread_look_again(); /* RO-3 */
-    if (event_callbacks_is_telling(origin)) {
+    thread_force_slow_path(); /* RO-3 */
+    if (event_callbacks_is_running(origin)) {
         group = charge_to_no_group();
         is_written = write_alloc(block, size_bytes, call, alignment, origin, usable, &node);
         thread_set_group(group);
@@ -326,10 +326,11 @@ MTRACE_INLINE void alloc(const void *block, size_t size_bytes, enum log_call cal
 {
     uint32_t node;
 
-    if (mtrace_likely(!mode_has(MODE_TRACING_OFF | MODE_CALLBACKS | MODE_WAKEUP | MODE_SAMPLED)))
+    if (mtrace_likely(
+            !mode_has(MODE_TRACING_OFF | MODE_CALLBACKS | MODE_COMMAND_PENDING | MODE_SAMPLED)))
         (void)write_alloc(block, size_bytes, call, alignment, origin, usable, &node);
     else
-        alloc_otherwise(block, size_bytes, call, alignment, origin, usable);
+        alloc_slow(block, size_bytes, call, alignment, origin, usable);
 }
 
 void record_selected_alloc(const void *block, size_t size_bytes, enum log_call call,
@@ -377,9 +378,9 @@ MTRACE_INLINE uint32_t write_free(const void *block, const struct unwind_origin 
     return node;
 }
 
-static MTRACE_COLD void free_otherwise(const void *block, const struct unwind_origin *origin)
+static MTRACE_COLD void free_slow(const void *block, const struct unwind_origin *origin)
 {
-    bool is_nested = event_callbacks_is_telling(origin);
+    bool is_nested = event_callbacks_is_running(origin);
     uint32_t node;
 
     look_for_commands();
@@ -398,15 +399,15 @@ static MTRACE_COLD void free_otherwise(const void *block, const struct unwind_or
 void record_selected_free(const void *block, const struct unwind_origin *origin)
 {
     if (mtrace_likely(!mode_has(MODE_CALLBACKS | MODE_NO_FREE_STACKS | MODE_NO_WINDOW_YET
-                                | MODE_WAKEUP | MODE_SAMPLED)))
+                                | MODE_COMMAND_PENDING | MODE_SAMPLED)))
         write_free(block, origin, true);
     else
-        free_otherwise(block, origin);
+        free_slow(block, origin);
 }
 
-/* The time when a call began that ended at `ended`. Two readings of a lone thread may be in the
- * wrong order (CK-1), its calls are not. An event that a handler recorded in between, at `last`,
- * comes first. began 0: the begin was not recorded. */
+/* The time when a call began that ended at `ended`. In a single-threaded process the CPU may
+ * reorder the two readings (CK-1): then the start is set to the end. It is never before `last`, an
+ * event of a signal handler. began 0: the begin was not recorded. */
 static uint64_t begin_of_call(uint64_t last, uint64_t began, uint64_t ended)
 {
     if (began == 0 || began > ended)
@@ -478,11 +479,11 @@ static uint32_t write_realloc(const void *block, const void *old, size_t size_by
 /* After the real call the old address may belong to another block. */
 MTRACE_COLD void record_hold_resized(struct record_resize *resize)
 {
-    if (reaches_callbacks() && !record_is_again(resize))
+    if (reaches_callbacks() && !record_resize_is_alloc(resize))
         resize->place = live_block_index_hold(resize->old);
 }
 
-MTRACE_COLD void record_let_resized_be(const struct record_resize *resize)
+MTRACE_COLD void record_resize_cancel_slow(const struct record_resize *resize)
 {
     if (resize->place)
         live_block_index_give_back(resize->place, resize->old);
@@ -521,7 +522,7 @@ static uint32_t write_ended(const struct record_resize *resize, const struct unw
 static MTRACE_COLD void end_sample(const struct record_resize *resize,
                                    const struct unwind_origin *origin)
 {
-    bool is_nested = event_callbacks_is_telling(origin);
+    bool is_nested = event_callbacks_is_running(origin);
     uint32_t node = write_ended(resize, origin);
 
     if (resize->place && is_nested)
@@ -535,7 +536,7 @@ static MTRACE_COLD void emit_resized(const void *block, size_t size_bytes, enum 
                                      const struct unwind_origin *origin,
                                      const struct event_builder_usable *usable)
 {
-    bool is_nested = event_callbacks_is_telling(origin);
+    bool is_nested = event_callbacks_is_running(origin);
     uint32_t group = is_nested ? charge_to_no_group() : g_thread.group;
     uint32_t node =
         write_realloc(block, resize->old, size_bytes, call, resize->began_ticks, origin, usable);
@@ -556,21 +557,21 @@ static MTRACE_COLD bool is_resize_of_samples(const void *block, size_t size_byte
                                              const struct record_resize *resize,
                                              const struct unwind_origin *origin)
 {
-    if (sampler_takes(size_bytes) && state_is_recording() && state_is_tracing()
+    if (sampler_count_and_draw(size_bytes) && state_is_recording() && state_is_tracing()
         && add_sample(block))
         return true;
     end_sample(resize, origin);
     return false;
 }
 
-static MTRACE_COLD void resized_otherwise(const void *block, size_t size_bytes, enum log_call call,
-                                          const struct record_resize *resize,
-                                          const struct unwind_origin *origin,
-                                          const struct event_builder_usable *usable)
+static MTRACE_COLD void resized_slow(const void *block, size_t size_bytes, enum log_call call,
+                                     const struct record_resize *resize,
+                                     const struct unwind_origin *origin,
+                                     const struct event_builder_usable *usable)
 {
     look_for_commands();
     if (mode_has(MODE_NO_WINDOW_YET))
-        record_kept(resize);
+        record_resize_cancel(resize);
     else if (mode_has(MODE_SAMPLED) && !is_resize_of_samples(block, size_bytes, resize, origin))
         return;
     else if (state_has_callbacks())
@@ -583,8 +584,9 @@ static inline void resized(const void *block, size_t size_bytes, enum log_call c
                            const struct record_resize *resize, const struct unwind_origin *origin,
                            const struct event_builder_usable *usable)
 {
-    if (mtrace_unlikely(mode_has(MODE_CALLBACKS | MODE_NO_WINDOW_YET | MODE_WAKEUP | MODE_SAMPLED)))
-        resized_otherwise(block, size_bytes, call, resize, origin, usable);
+    if (mtrace_unlikely(
+            mode_has(MODE_CALLBACKS | MODE_NO_WINDOW_YET | MODE_COMMAND_PENDING | MODE_SAMPLED)))
+        resized_slow(block, size_bytes, call, resize, origin, usable);
     else
         write_realloc(block, resize->old, size_bytes, call, resize->began_ticks, origin, usable);
 }
@@ -725,7 +727,7 @@ bool record_note(enum log_event_kind kind, uint32_t value, uint64_t address)
 
 bool record_move(const void *block, uint32_t group, const struct unwind_origin *origin)
 {
-    bool is_nested = event_callbacks_is_telling(origin);
+    bool is_nested = event_callbacks_is_running(origin);
 
     if (!write_note(LOG_MOVE, group, (uintptr_t)block, group, origin))
         return false;

@@ -32,7 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-MTRACE_COLD bool record_draws_slow(size_t size_bytes);
+MTRACE_COLD bool record_draw_slow(size_t size_bytes);
 MTRACE_COLD bool record_takes_slow(const void *block);
 
 /* Decides whether a block of this size is recorded; if so, record_selected_alloc follows. When
@@ -43,16 +43,17 @@ static inline bool record_selects_alloc(size_t size_bytes)
 
     if (!(ways & MODE_SAMPLED))
         return true;
-    return mtrace_unlikely((ways & (MODE_TRACING_OFF | MODE_WAKEUP)) | sampler_counts(size_bytes))
-           && record_draws_slow(size_bytes);
+    return mtrace_unlikely((ways & (MODE_TRACING_OFF | MODE_COMMAND_PENDING))
+                           | sampler_count(size_bytes))
+           && record_draw_slow(size_bytes);
 }
 
 /* Blocks are sampled and no other slow path is active: a wrapper may jump to the real function if
  * the block is not drawn. */
 static inline bool record_counts_only(void)
 {
-    const unsigned others =
-        MODE_SAMPLED | MODE_TRACING_OFF | MODE_CALLBACKS | MODE_SPECIAL_BLOCKS | MODE_WAKEUP;
+    const unsigned others = MODE_SAMPLED | MODE_TRACING_OFF | MODE_CALLBACKS | MODE_SPECIAL_BLOCKS
+                            | MODE_COMMAND_PENDING;
 
     return (mode_flags() & others) == MODE_SAMPLED;
 }
@@ -61,7 +62,7 @@ static inline bool record_counts_only(void)
 static inline bool record_has_all(void)
 {
     return mtrace_likely(
-        !mode_has(MODE_SAMPLED | MODE_TRACING_OFF | MODE_SPECIAL_BLOCKS | MODE_WAKEUP));
+        !mode_has(MODE_SAMPLED | MODE_TRACING_OFF | MODE_SPECIAL_BLOCKS | MODE_COMMAND_PENDING));
 }
 
 /* Decides whether the free of this block is recorded; if so, record_selected_free follows. */
@@ -71,7 +72,7 @@ static inline bool record_selects_free(const void *block)
 
     if (!(ways & MODE_SAMPLED))
         return true;
-    return mtrace_unlikely((ways & MODE_WAKEUP) | sampled_blocks_may_have(block))
+    return mtrace_unlikely((ways & MODE_COMMAND_PENDING) | sampled_blocks_may_have(block))
            && record_takes_slow(block);
 }
 
@@ -119,9 +120,10 @@ static inline uint64_t record_begin_ticks(void)
 }
 
 MTRACE_COLD void record_hold_resized(struct record_resize *resize);
-MTRACE_COLD void record_let_resized_be(const struct record_resize *resize);
+MTRACE_COLD void record_resize_cancel_slow(const struct record_resize *resize);
 
-/* Before the real call; one of record_realloc, record_realloc_known and record_kept follows. */
+/* Before the real call; one of record_realloc, record_realloc_known and record_resize_cancel
+ * follows. */
 static inline void record_resize_begins(struct record_resize *ret, const void *old)
 {
     ret->old = old;
@@ -135,7 +137,7 @@ static inline void record_resize_begins(struct record_resize *ret, const void *o
 }
 
 /* The old block was not recorded, so the new one is an allocation (RC-4). */
-static inline bool record_is_again(const struct record_resize *resize)
+static inline bool record_resize_is_alloc(const struct record_resize *resize)
 {
     return mode_has(MODE_SAMPLED) && !resize->is_sample;
 }
@@ -151,7 +153,7 @@ static inline void record_realloc(const void *block, size_t size_bytes, enum log
                                   const struct record_resize *resize,
                                   const struct unwind_origin *origin)
 {
-    if (record_is_again(resize))
+    if (record_resize_is_alloc(resize))
         record_alloc(block, size_bytes, call, 0, origin);
     else
         record_resized(block, size_bytes, call, resize, origin);
@@ -161,17 +163,17 @@ static inline void record_realloc_known(const void *block, size_t size_bytes, si
                                         enum log_call call, const struct record_resize *resize,
                                         const struct unwind_origin *origin)
 {
-    if (record_is_again(resize))
+    if (record_resize_is_alloc(resize))
         record_alloc_known(block, size_bytes, usable_bytes, call, 0, origin);
     else
         record_resized_known(block, size_bytes, usable_bytes, call, resize, origin);
 }
 
 /* The old block was not changed, or its free is recorded next. */
-static inline void record_kept(const struct record_resize *resize)
+static inline void record_resize_cancel(const struct record_resize *resize)
 {
     if (mtrace_unlikely(resize->place != NULL || resize->is_sample))
-        record_let_resized_be(resize);
+        record_resize_cancel_slow(resize);
 }
 
 /* The call failed. old: realloc's block, which is still live. error: errno of the call. */

@@ -17,8 +17,7 @@ enum {
     NEXT_OWNER_WORDS = 2,
 };
 
-_Static_assert(THREAD_SPARE_WORDS == TIME_BASE_WORDS + GROUP_WORDS + RESERVATION_MOST_WORDS,
-               "room");
+_Static_assert(THREAD_SPARE_WORDS == TIME_BASE_WORDS + GROUP_WORDS + RESERVATION_MAX_WORDS, "room");
 
 static uint64_t head_word(unsigned kind, uint32_t node, uint64_t delta)
 {
@@ -126,7 +125,7 @@ static void settle_group(struct thread *thread, uint64_t ticks)
         thread->limit = NULL;
 }
 
-/* No time in a segment is before the store of the writer's name (in_flight.h). */
+/* Stamps the event after `writer` was stored, so that in_flight_wait cannot miss this thread. */
 static uint64_t later_ticks(const struct thread *thread, uint64_t ticks)
 {
     uint64_t now;
@@ -152,7 +151,7 @@ static void look_for_commands(struct thread *thread, uint64_t ticks)
 
     thread->slow_ticks = next_look < base_end ? next_look : base_end;
     if (segment_commands_are_due())
-        state_wakeup();
+        state_set_command_pending();
 }
 
 /* The slow path of reservation_make. *ticks may become later (RC-1 and RC-2 hold). */

@@ -38,7 +38,7 @@
 #include <stdint.h>
 
 enum {
-    RESERVATION_MOST_WORDS = 6, /* of an event */
+    RESERVATION_MAX_WORDS = 6, /* of an event */
     RESERVATION_PREFETCH_WORDS = 24,
 };
 
@@ -67,7 +67,7 @@ static inline bool reservation_make(struct thread *thread, uint64_t *ticks, uint
     return true;
 }
 
-/* Reserves RESERVATION_MOST_WORDS words and writes the first two, which contain the time. NULL: no
+/* Reserves RESERVATION_MAX_WORDS words and writes the first two, which contain the time. NULL: no
  * space, which was counted. */
 static inline uint64_t *reservation_begin(struct thread *thread, uint64_t *ticks, uint64_t word0,
                                           uint64_t word1)
@@ -90,7 +90,7 @@ static inline uint64_t *reservation_begin(struct thread *thread, uint64_t *ticks
 
 /* An event without its time. words[0] and words[1] get it when the event is written. */
 struct event_builder {
-    uint64_t words[RESERVATION_MOST_WORDS];
+    uint64_t words[RESERVATION_MAX_WORDS];
     unsigned n_words;
 };
 

@@ -11,7 +11,7 @@
 
 enum {
     FIRST_PLACES = 64, /* of the first table; each is twice as long as the one before */
-    MOST_TABLES = 18,
+    MAX_TABLES = 18,
     TURN_SHIFT = 32,
 };
 
@@ -25,7 +25,7 @@ struct callback {
 };
 
 static struct callback g_first[FIRST_PLACES];
-static struct callback *_Atomic g_tables[MOST_TABLES] = {g_first};
+static struct callback *_Atomic g_tables[MAX_TABLES] = {g_first};
 static _Atomic uint32_t g_n_tables = 1;
 static _Atomic uint32_t
     g_next; /* where the search for a free place begins, to spread the threads */
@@ -78,7 +78,7 @@ static bool add_table(uint32_t n_tables)
     struct callback *none = NULL;
     struct callback *fresh;
 
-    if (n_tables >= MOST_TABLES)
+    if (n_tables >= MAX_TABLES)
         return false;
     if (!atomic_load_explicit(&g_tables[n_tables], memory_order_acquire)) {
         fresh = memory_map_inherited(size_bytes);

@@ -140,7 +140,7 @@ int event_callbacks_remove(int handle, bool waits, const struct unwind_origin *o
             && expected != -handle))
         return ENOENT;
     sum_up();
-    is_inside = event_callbacks_is_telling(origin);
+    is_inside = event_callbacks_is_running(origin);
     while (active_callbacks_anyone_in((uint32_t)handle, is_inside ? g_telling.callback : NULL)) {
         if (is_inside || !waits)
             return EBUSY;
@@ -216,7 +216,7 @@ static bool is_left(const struct unwind_origin *origin)
                                            g_telling.return_to);
 }
 
-bool event_callbacks_is_telling(const struct unwind_origin *origin)
+bool event_callbacks_is_running(const struct unwind_origin *origin)
 {
     if (g_telling.frame != 0 && is_left(origin))
         abandon();

@@ -50,7 +50,7 @@ int event_callbacks_remove(int handle, bool waits, const struct unwind_origin *o
 
 /* True inside a callback. Call it before an event of a call at `origin` is written; it ends
  * callbacks that were left by longjmp (TK-4). */
-bool event_callbacks_is_telling(const struct unwind_origin *origin);
+bool event_callbacks_is_running(const struct unwind_origin *origin);
 
 /* Run the callbacks. The event is in the log already. */
 void event_callbacks_emit_alloc(const void *block, const struct known_block *fresh);

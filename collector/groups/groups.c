@@ -18,7 +18,7 @@ enum {
     FIRST_POOL = 1,
 };
 
-_Static_assert((int)NAME_TABLE_MOST_BYTES <= (int)MEMORY_BORROWED_BYTES,
+_Static_assert((int)NAME_TABLE_MAX_BYTES <= (int)MEMORY_BORROWED_BYTES,
                "a text is made in borrowed memory");
 _Static_assert((int)MTRACE_GROUP_ROOT == (int)LOG_GROUP_ROOT
                    && (int)MTRACE_GROUP_UNTRACKED == (int)LOG_GROUP_UNTRACKED,
@@ -38,20 +38,20 @@ static _Atomic uint32_t g_stale_exits, g_bad_handles, g_refused_groups;
 /* The counter of this process, and of its log where it has one. */
 static void count(_Atomic uint32_t *counter, size_t offset_in_log)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
 
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
-    if (!quiet_begin(&quiet))
+    if (!signals_block_begin(&quiet))
         return;
     atomic_fetch_add_explicit(
         (_Atomic uint32_t *)(void *)((unsigned char *)segment_log() + offset_in_log), 1,
         memory_order_relaxed);
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
 }
 
 void groups_count_stale_exit(void)
 {
-    count(&g_stale_exits, offsetof(struct log_file, stale_exits));
+    count(&g_stale_exits, offsetof(struct log_header, stale_exits));
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -61,7 +61,7 @@ static bool append(char *out, size_t *used_bytes, const char *text)
 {
     size_t text_bytes = text ? fmt_length(text) : 0;
 
-    if (text_bytes + 1 > NAME_TABLE_MOST_BYTES - *used_bytes)
+    if (text_bytes + 1 > NAME_TABLE_MAX_BYTES - *used_bytes)
         return false;
     if (text_bytes)
         memcpy(out + *used_bytes, text, text_bytes);
@@ -75,8 +75,8 @@ static size_t make_text(char *out, const char *name, const struct mtrace_tag *ta
     size_t used_bytes = 0;
 
     if (!append(out, &used_bytes, name)) {
-        memcpy(out, name, NAME_TABLE_MOST_BYTES);
-        return NAME_TABLE_MOST_BYTES;
+        memcpy(out, name, NAME_TABLE_MAX_BYTES);
+        return NAME_TABLE_MAX_BYTES;
     }
     for (size_t i = 0; i < n_tags; i++) {
         size_t before = used_bytes;
@@ -107,12 +107,12 @@ static uint32_t put_borrowing(struct name_table *table, const char *name,
 static uint32_t put(struct name_table *table, const char *name, const struct mtrace_tag *tags,
                     size_t n_tags, bool is_interned)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
     uint32_t id;
 
     quiet_begin_always(&quiet);
     id = put_borrowing(table, name, tags, n_tags, is_interned);
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
     return id;
 }
 
@@ -122,7 +122,7 @@ static uint32_t put(struct name_table *table, const char *name, const struct mtr
 uint32_t groups_add(const char *name, const struct mtrace_tag *tags, size_t n_tags,
                     bool is_interned)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
     uint32_t id;
 
     if (mtrace_unlikely(!tags && n_tags)) {
@@ -132,16 +132,16 @@ uint32_t groups_add(const char *name, const struct mtrace_tag *tags, size_t n_ta
     quiet_begin_always(&quiet);
     id = put_borrowing(&g_groups, name, tags, n_tags, is_interned);
     if (id == 0)
-        count(&g_refused_groups, offsetof(struct log_file, refused_groups));
+        count(&g_refused_groups, offsetof(struct log_header, refused_groups));
     else
         groups_define(id);
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
     return id ? id : (uint32_t)MTRACE_GROUP_ROOT;
 }
 
 MTRACE_COLD void groups_count_bad_handle(void)
 {
-    count(&g_bad_handles, offsetof(struct log_file, bad_handles));
+    count(&g_bad_handles, offsetof(struct log_header, bad_handles));
 }
 
 static MTRACE_COLD uint32_t bad_handle(void)
@@ -206,7 +206,7 @@ uint32_t groups_pool(const char *name)
     uint32_t id = put(&g_pools, name, NULL, 0, false);
 
     if (id == 0)
-        count(&g_refused_groups, offsetof(struct log_file, refused_groups));
+        count(&g_refused_groups, offsetof(struct log_header, refused_groups));
     return id;
 }
 

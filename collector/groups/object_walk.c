@@ -16,7 +16,7 @@ static struct place {
     const char *name;
     size_t size_bytes;
     mtrace_visit *visit;
-} g_roots[OBJECT_ROOTS_MOST];
+} g_roots[OBJECT_ROOTS_MAX];
 
 static _Atomic size_t g_n_roots; /* places ever used */
 static struct rare_lock g_lock;
@@ -51,12 +51,12 @@ bool object_roots_add(const struct mtrace_root *root)
     i = find(root->object);
     if (i == g_n_roots)
         i = find(NULL);
-    if (i < OBJECT_ROOTS_MOST)
+    if (i < OBJECT_ROOTS_MAX)
         put(&g_roots[i], root);
-    if (i == g_n_roots && i < OBJECT_ROOTS_MOST)
+    if (i == g_n_roots && i < OBJECT_ROOTS_MAX)
         g_n_roots++;
     rare_lock_give_up(&g_lock, &hold);
-    return i < OBJECT_ROOTS_MOST;
+    return i < OBJECT_ROOTS_MAX;
 }
 
 /* OR-2 */

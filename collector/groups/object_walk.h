@@ -36,7 +36,7 @@
  * there are too many, or the lock is taken (rare_lock.h).
  */
 enum {
-    OBJECT_ROOTS_MOST = 4096
+    OBJECT_ROOTS_MAX = 4096
 };
 
 /* The object and its name must live as long as the object is registered. *root is copied. */

@@ -24,7 +24,7 @@ static void record(enum log_event_kind kind, uint32_t pool, const void *address,
 }
 
 enum {
-    LEAST_ADDRESS = 32768, /* minimum of vm.mmap_min_addr: this on ARM, twice as much elsewhere */
+    MIN_ADDRESS = 32768, /* minimum of vm.mmap_min_addr: this on ARM, twice as much elsewhere */
 };
 
 /* Can the block be in memory, and can the log represent its address? */
@@ -32,7 +32,7 @@ static bool is_block(const void *address, size_t size_bytes)
 {
     const uint64_t end = (uint64_t)1 << LOG_ADDRESS_BITS;
 
-    if ((uint64_t)size_bytes >> LOG_SIZE_BITS == 0 && (uintptr_t)address >= LEAST_ADDRESS
+    if ((uint64_t)size_bytes >> LOG_SIZE_BITS == 0 && (uintptr_t)address >= MIN_ADDRESS
         && (uintptr_t)address < end && end - (uintptr_t)address >= size_bytes)
         return true;
     groups_count_bad_handle();

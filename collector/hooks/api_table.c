@@ -163,9 +163,9 @@ static int tracker_remove(int handle, bool waits)
     return code;
 }
 
-static int report(const char *question, int fd)
+static int report(const char *request, int fd)
 {
-    return lifecycle_is_ready() ? self_report_ask(question, fd) : ENOTCONN;
+    return lifecycle_is_ready() ? self_report_ask(request, fd) : ENOTCONN;
 }
 
 static int heap_image(const char *name)
@@ -286,14 +286,14 @@ static const struct mtrace_objects_api api_objects = {
 static struct mtrace_counts count_all(void)
 {
     struct mtrace_counts counts = groups_counters();
-    struct quiet quiet;
+    struct signals_block quiet;
 
     counts.unreported = event_callbacks_count_unreported() + live_block_index_count_lost();
-    if (!lifecycle_is_ready() || !quiet_begin(&quiet))
+    if (!lifecycle_is_ready() || !signals_block_begin(&quiet))
         return counts;
     for (unsigned i = 0; i < LOG_DROP_REASONS; i++)
         counts.dropped += atomic_load_explicit(&segment_log()->dropped[i], memory_order_relaxed);
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
     return counts;
 }
 

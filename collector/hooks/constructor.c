@@ -9,7 +9,7 @@
 #include "collector/thread/state.h"
 #include "lib/abi/attr.h"
 
-int mtrace_detach(const char *question);
+int mtrace_detach(const char *request);
 
 __attribute__((constructor)) static void construct(void)
 {
@@ -21,9 +21,9 @@ __attribute__((constructor)) static void construct(void)
 
 /* For a process that has the collector from its start, when its recorder detaches or has exited.
  * "?": only returns whether it records. */
-MTRACE_EXPORT int mtrace_detach(const char *question)
+MTRACE_EXPORT int mtrace_detach(const char *request)
 {
-    if (question[0] == '?')
+    if (request[0] == '?')
         return state_is_recording() ? 0 : 1;
     return lifecycle_detach() ? 0 : 1;
 }

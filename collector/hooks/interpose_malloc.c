@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A block that record_selects_alloc chose; NULL: none. */
-static inline void drawn(const void *block, size_t size, enum log_call call, size_t alignment,
-                         const struct unwind_origin *origin)
+/* Records the result of an allocation that record_selects_alloc selected. NULL: it failed. */
+static inline void record_result(const void *block, size_t size, enum log_call call,
+                                 size_t alignment, const struct unwind_origin *origin)
 {
     if (mtrace_likely(block != NULL))
         record_selected_alloc(block, size, call, alignment, origin);
@@ -31,19 +31,19 @@ static inline void drawn(const void *block, size_t size, enum log_call call, siz
 }
 
 /* The same for a block that was counted before the real call. */
-static inline void decided(const void *block, size_t size, enum log_call call, bool is_drawn,
-                           const struct unwind_origin *origin)
+static inline void record_counted_result(const void *block, size_t size, enum log_call call,
+                                         bool is_drawn, const struct unwind_origin *origin)
 {
     if (mtrace_unlikely(!block) && !is_drawn)
         sampler_uncount(size);
-    drawn(block, size, call, 0, origin);
+    record_result(block, size, call, 0, origin);
 }
 
-static inline void *recorded(void *block, size_t size, enum log_call call, size_t alignment,
-                             const struct unwind_origin *origin)
+static inline void *record_if_selected(void *block, size_t size, enum log_call call,
+                                       size_t alignment, const struct unwind_origin *origin)
 {
     if (mtrace_unlikely(!block) || record_selects_alloc(size))
-        drawn(block, size, call, alignment, origin);
+        record_result(block, size, call, alignment, origin);
     return block;
 }
 
@@ -68,7 +68,7 @@ MTRACE_INLINE void *malloc_decided(size_t size, bool is_drawn)
 
     if (mtrace_unlikely(!block) || is_drawn) {
         const struct unwind_origin origin = RECORD_ORIGIN();
-        decided(block, size, LOG_CALL_MALLOC, is_drawn, &origin);
+        record_counted_result(block, size, LOG_CALL_MALLOC, is_drawn, &origin);
     }
     return block;
 }
@@ -82,7 +82,7 @@ MTRACE_JUMPED_TO void *malloc_checked(size_t size)
 
 MTRACE_JUMPED_TO void *malloc_counted(size_t size)
 {
-    return malloc_decided(size, record_draws_slow(size));
+    return malloc_decided(size, record_draw_slow(size));
 }
 
 MTRACE_JUMPED_TO void *malloc_recorded(size_t size)
@@ -94,7 +94,7 @@ MTRACE_JUMPED_TO void *malloc_recorded(size_t size)
     block = g_real.malloc(size);
     {
         const struct unwind_origin origin = RECORD_ORIGIN();
-        drawn(block, size, LOG_CALL_MALLOC, 0, &origin);
+        record_result(block, size, LOG_CALL_MALLOC, 0, &origin);
     }
     return block;
 }
@@ -103,7 +103,7 @@ MTRACE_JUMPED_TO void *malloc_failed(size_t size)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    decided(NULL, size, LOG_CALL_MALLOC, false, &origin);
+    record_counted_result(NULL, size, LOG_CALL_MALLOC, false, &origin);
     return NULL;
 }
 
@@ -113,7 +113,7 @@ MTRACE_EXPORT void *malloc(size_t size)
 
     if (!record_counts_only())
         return malloc_recorded(size);
-    if (sampler_counts(size))
+    if (sampler_count(size))
         return malloc_counted(size);
     block = g_real.malloc(size);
     return mtrace_likely(block != NULL) ? block : malloc_failed(size);
@@ -164,7 +164,7 @@ MTRACE_INLINE void *calloc_decided(size_t n, size_t size, size_t size_bytes, boo
 
     if (mtrace_unlikely(!block) || is_drawn) {
         const struct unwind_origin origin = RECORD_ORIGIN();
-        decided(block, size_bytes, LOG_CALL_CALLOC, is_drawn, &origin);
+        record_counted_result(block, size_bytes, LOG_CALL_CALLOC, is_drawn, &origin);
     }
     return block;
 }
@@ -203,14 +203,14 @@ MTRACE_JUMPED_TO void *calloc_counted(size_t n, size_t size)
 {
     size_t size_bytes = bytes_of(n, size);
 
-    return calloc_decided(n, size, size_bytes, record_draws_slow(size_bytes));
+    return calloc_decided(n, size, size_bytes, record_draw_slow(size_bytes));
 }
 
 MTRACE_JUMPED_TO void *calloc_failed(size_t n, size_t size)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    decided(NULL, bytes_of(n, size), LOG_CALL_CALLOC, false, &origin);
+    record_counted_result(NULL, bytes_of(n, size), LOG_CALL_CALLOC, false, &origin);
     return NULL;
 }
 
@@ -220,7 +220,7 @@ MTRACE_JUMPED_TO void *calloc_counting(size_t n, size_t size)
 
     if (is_of_loader(__builtin_return_address(0)))
         return calloc_checked(n, size);
-    if (sampler_counts(bytes_of(n, size)))
+    if (sampler_count(bytes_of(n, size)))
         return calloc_counted(n, size);
     block = g_real.calloc(n, size);
     return mtrace_likely(block != NULL) ? block : calloc_failed(n, size);
@@ -245,7 +245,7 @@ static void record_reallocated(void *block, void *old, size_t size, enum log_cal
         record_realloc(block, size, call, resize, origin);
         return;
     }
-    record_kept(resize);
+    record_resize_cancel(resize);
     if (block)
         record_alloc(block, size, call, 0, origin);
     else if (size != 0 || !old)
@@ -291,7 +291,7 @@ MTRACE_JUMPED_TO void *realloc_counted(void *block, size_t size)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    if (record_draws_slow(size))
+    if (record_draw_slow(size))
         record_selected_alloc(block, size, LOG_CALL_REALLOC, 0, &origin);
     return block;
 }
@@ -313,7 +313,7 @@ MTRACE_JUMPED_TO void *realloc_counting(void *old, size_t size)
     block = g_real.realloc(old, size);
     if (mtrace_unlikely(!block))
         return realloc_failed(old, size);
-    return sampler_counts(size) ? realloc_counted(block, size) : block;
+    return sampler_count(size) ? realloc_counted(block, size) : block;
 }
 
 MTRACE_EXPORT void *realloc(void *old, size_t size)
@@ -367,8 +367,8 @@ MTRACE_EXPORT void *aligned_alloc(size_t alignment, size_t size)
 
     if (!lifecycle_is_ready())
         return real_bootstrap_allocate(alignment, size);
-    return recorded(g_real.aligned_alloc(alignment, size), size, LOG_CALL_ALIGNED_ALLOC,
-                    power_of_two(alignment), &origin);
+    return record_if_selected(g_real.aligned_alloc(alignment, size), size, LOG_CALL_ALIGNED_ALLOC,
+                              power_of_two(alignment), &origin);
 }
 
 MTRACE_EXPORT void *memalign(size_t alignment, size_t size)
@@ -377,8 +377,8 @@ MTRACE_EXPORT void *memalign(size_t alignment, size_t size)
 
     if (!lifecycle_is_ready())
         return real_bootstrap_allocate(alignment, size);
-    return recorded(g_real.memalign(alignment, size), size, LOG_CALL_MEMALIGN,
-                    power_of_two(alignment), &origin);
+    return record_if_selected(g_real.memalign(alignment, size), size, LOG_CALL_MEMALIGN,
+                              power_of_two(alignment), &origin);
 }
 
 MTRACE_EXPORT void *valloc(size_t size)
@@ -387,7 +387,8 @@ MTRACE_EXPORT void *valloc(size_t size)
 
     if (!lifecycle_is_ready())
         return NULL;
-    return recorded(g_real.valloc(size), size, LOG_CALL_VALLOC, sys_page_bytes(), &origin);
+    return record_if_selected(g_real.valloc(size), size, LOG_CALL_VALLOC, sys_page_bytes(),
+                              &origin);
 }
 
 MTRACE_EXPORT void *pvalloc(size_t size)
@@ -396,7 +397,8 @@ MTRACE_EXPORT void *pvalloc(size_t size)
 
     if (!lifecycle_is_ready())
         return NULL;
-    return recorded(g_real.pvalloc(size), size, LOG_CALL_PVALLOC, sys_page_bytes(), &origin);
+    return record_if_selected(g_real.pvalloc(size), size, LOG_CALL_PVALLOC, sys_page_bytes(),
+                              &origin);
 }
 
 /* The allocator may lack the three below; then they do a plain free. */
@@ -465,9 +467,11 @@ MTRACE_EXPORT void *mallocx(size_t size, int flags)
     if (!lifecycle_is_ready())
         return real_bootstrap_allocate(alignment, size);
     if (!g_real.mallocx)
-        return recorded(alignment ? g_real.memalign(alignment, size) : g_real.calloc(1, size), size,
-                        LOG_CALL_MALLOCX, alignment, &origin);
-    return recorded(g_real.mallocx(size, flags), size, LOG_CALL_MALLOCX, alignment, &origin);
+        return record_if_selected(alignment ? g_real.memalign(alignment, size)
+                                            : g_real.calloc(1, size),
+                                  size, LOG_CALL_MALLOCX, alignment, &origin);
+    return record_if_selected(g_real.mallocx(size, flags), size, LOG_CALL_MALLOCX, alignment,
+                              &origin);
 }
 
 MTRACE_EXPORT void *rallocx(void *old, size_t size, int flags)

@@ -433,16 +433,16 @@ MTRACE_EXPORT struct mallinfo2 mallinfo2(void)
 
 MTRACE_EXPORT OUTWARD int dlclose(void *handle)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
     int result;
 
     if (!lifecycle_is_ready() || !g_real.dlclose)
         return -1;
     modules_begin_unload();
     result = g_real.dlclose(handle);
-    if (quiet_begin(&quiet)) {
+    if (signals_block_begin(&quiet)) {
         modules_check_unloaded();
-        quiet_end(&quiet);
+        signals_block_end(&quiet);
     }
     modules_end_unload();
     return result;

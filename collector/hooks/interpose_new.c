@@ -75,7 +75,7 @@ static void *attempt(operator_function real, size_t size, size_t alignment,
 
 enum {
     NAP_NS = 1000000,
-    MOST_NAPS = 1000
+    MAX_NAPS = 1000
 };
 
 static void *create_by_malloc(size_t size, size_t alignment, const struct unwind_origin *origin)
@@ -100,7 +100,7 @@ static void *create_without(int kind, size_t size, size_t alignment,
     struct operator real = {NULL, false};
 
     for (int n = 0; !block && !real.call; n++) {
-        if (n == MOST_NAPS)
+        if (n == MAX_NAPS)
             abort(); /* no C++ library is loaded, so the exception could not be caught */
         sys_nap(NAP_NS);
         real = operator_table_get(kind, alignment ? CREATE_ALIGNED : CREATE);

@@ -67,12 +67,12 @@ static bool is_following(void)
 /* For the recorder, which reports children that were not recorded. */
 static void count_child(int n)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
 
-    if (!quiet_begin(&quiet))
+    if (!signals_block_begin(&quiet))
         return;
     atomic_fetch_add_explicit(&segment_log()->n_children, (uint32_t)n, memory_order_relaxed);
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
 }
 
 static void record_child(pid_t pid, const struct unwind_origin *origin)
@@ -89,7 +89,7 @@ static void record_child(pid_t pid, const struct unwind_origin *origin)
 
 /* The child's own events are lost until its handler returns; its log, if there is one, counts
  * them. */
-static void emit_of_stranded(void)
+static void report_stranded(void)
 {
     static _Atomic bool is_reported;
 
@@ -104,7 +104,7 @@ static pid_t forked(pid_t pid, bool is_nested, const struct unwind_origin *origi
 {
     interpose_process_fork_ended(pid == 0, is_nested);
     if (is_nested && pid > 0)
-        emit_of_stranded();
+        report_stranded();
     if (pid > 0)
         record_child(pid, origin);
     return pid;

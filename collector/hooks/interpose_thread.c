@@ -121,12 +121,12 @@ MTRACE_EXPORT int thrd_create(thrd_t *ret_thread, thrd_start_t routine, void *ar
 
 static void define_name(const struct thread *of, const char *name)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
 
-    if (!quiet_begin(&quiet))
+    if (!signals_block_begin(&quiet))
         return;
     thread_define_name(of, name);
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
 }
 
 MTRACE_EXPORT int pthread_setname_np(pthread_t target, const char *name)
@@ -150,12 +150,12 @@ enum {
 /* While segments can still be made. */
 static void reserve_ahead(void)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
 
-    if (!quiet_begin(&quiet))
+    if (!signals_block_begin(&quiet))
         return;
     segment_reserve_ahead(SEGMENTS_AHEAD);
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
 }
 
 /* Also before recording has begun: it may be switched on later. */

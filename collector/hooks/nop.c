@@ -90,10 +90,10 @@ extern const struct mtrace_api mtrace_api_2;
 MTRACE_EXPORT const struct mtrace_api mtrace_api_2 = {.version = 0};
 
 /* What mtrace-record --detach calls: nothing is recorded. */
-int mtrace_detach(const char *question);
+int mtrace_detach(const char *request);
 
-MTRACE_EXPORT int mtrace_detach(const char *question)
+MTRACE_EXPORT int mtrace_detach(const char *request)
 {
-    (void)question;
+    (void)request;
     return 1;
 }

@@ -104,7 +104,7 @@ static bool is_finished(const struct link_map *map)
 }
 
 /* A handler that does not return would leave ld.so locked, so signals are blocked. Not by
- * quiet_begin:
+ * signals_block_begin:
  * that checks whether this process records, and may begin a fork child's log. False: another thread
  * has the lock. */
 static bool look(const char *name, struct later *later, uint32_t epoch, uintptr_t *ret_call)

@@ -95,7 +95,7 @@ void message(enum config_level level, const char *what, const char *path, long e
     char text[512];
     struct fmt line = FMT_BUFFER(text);
 
-    if (atomic_fetch_add_explicit(&g_n_messages, 1, memory_order_relaxed) >= MESSAGE_MOST)
+    if (atomic_fetch_add_explicit(&g_n_messages, 1, memory_order_relaxed) >= MESSAGE_MAX)
         return;
     fmt_string(&line, "mtrace: ");
     fmt_string(&line, what);

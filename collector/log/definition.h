@@ -7,7 +7,7 @@
  *
  * Invariants
  *   DE-1 A record is committed when its function returns true. Only then may an event use its id.
- *   MS-1 A process writes at most MESSAGE_MOST lines.
+ *   MS-1 A process writes at most MESSAGE_MAX lines.
  *   MS-2 No descriptor is held between lines.
  *
  * Threads: any. Async-signal-safe; definition_* are reentrant. On failure these return false, and a
@@ -36,7 +36,7 @@ void definition_forget(void);
 /* ---- messages ---- */
 
 enum {
-    MESSAGE_MOST = 16
+    MESSAGE_MAX = 16
 };
 
 void message_init(const struct config *config);

@@ -20,20 +20,20 @@ enum {
     HEAD_BYTES =
         4096, /* must contain the ELF header and program headers, or the file is not copied */
     DEBUG_BYTES = 256 * 1024, /* debug sections up to this size are copied, too */
-    MOST_BYTES = 16 * 1024 * 1024,
-    MOST_SECTIONS = 1024,
+    MAX_BYTES = 16 * 1024 * 1024,
+    MAX_SECTIONS = 1024,
     KNOWN_KEYS = 4096, /* a power of two */
     KEY_PROBES = 16,
 };
 
-static uint64_t g_most_bytes;
+static uint64_t g_max_bytes;
 static _Atomic uint64_t g_copied_bytes;
 static _Atomic uint64_t g_known_keys[KNOWN_KEYS];
 static _Atomic bool g_is_full;
 
-void module_file_init(uint64_t most_bytes)
+void module_file_init(uint64_t max_bytes)
 {
-    g_most_bytes = most_bytes;
+    g_max_bytes = max_bytes;
 }
 
 /* ---- which files were copied ---- */
@@ -72,7 +72,7 @@ struct part {
 
 struct copy {
     int fd;                /* -1: the bytes come from memory */
-    unsigned char *buffer; /* of MOST_BYTES */
+    unsigned char *buffer; /* of MAX_BYTES */
     size_t used_bytes;
     bool is_failed;
 };
@@ -81,7 +81,7 @@ static unsigned char *begin_part(struct copy *copy, uint64_t offset, uint64_t si
 {
     struct part *part = (void *)(copy->buffer + copy->used_bytes);
 
-    if (size_bytes > MOST_BYTES || copy->used_bytes + sizeof(*part) + size_bytes > MOST_BYTES) {
+    if (size_bytes > MAX_BYTES || copy->used_bytes + sizeof(*part) + size_bytes > MAX_BYTES) {
         copy->is_failed = true;
         return NULL;
     }
@@ -142,7 +142,7 @@ static void copy_sections(struct copy *copy, const ElfW(Ehdr) * header)
     uint64_t all_bytes = 0;
 
     copy->is_failed = header->e_shentsize != sizeof(*sections) || header->e_shnum == 0
-                      || header->e_shnum > MOST_SECTIONS;
+                      || header->e_shnum > MAX_SECTIONS;
     if (copy->is_failed)
         return;
     sections = copy_from_file(copy, header->e_shoff, header->e_shnum * sizeof(*sections));
@@ -271,7 +271,7 @@ static bool has_room(size_t size_bytes)
 {
     uint64_t before = atomic_fetch_add_explicit(&g_copied_bytes, size_bytes, memory_order_relaxed);
 
-    if (before + size_bytes <= g_most_bytes)
+    if (before + size_bytes <= g_max_bytes)
         return true;
     atomic_fetch_sub_explicit(&g_copied_bytes, size_bytes, memory_order_relaxed);
     return false;
@@ -357,13 +357,13 @@ static void fill_copy(struct copy *copy, const struct module_file *file)
 /* Copies from the file at its path, or as module_file.h says. */
 static uint64_t copy_module(const struct module_file *file, int fd, uint64_t key)
 {
-    struct copy copy = {.fd = fd, .buffer = memory_map(MOST_BYTES)};
+    struct copy copy = {.fd = fd, .buffer = memory_map(MAX_BYTES)};
 
     if (!copy.buffer)
         return 0;
     fill_copy(&copy, file);
     key = copy.is_failed ? 0 : write_copy(file, &copy, key);
-    memory_unmap(copy.buffer, MOST_BYTES);
+    memory_unmap(copy.buffer, MAX_BYTES);
     return key;
 }
 
@@ -374,7 +374,7 @@ static uint64_t keep_file(const struct module_file *file, uint64_t key)
     struct sys_file_id id = {0};
     bool is_there = fd >= 0 && sys_file_id(fd, &id) == 0;
 
-    if (g_most_bytes && !(is_there && stays(file, &id)))
+    if (g_max_bytes && !(is_there && stays(file, &id)))
         key = copy_module(file, fd, key);
     else
         key = is_there ? key_of_status(file, &id) : 0;
@@ -390,7 +390,7 @@ static uint64_t key_of_build_id(const struct module_file *file)
 
 static bool is_ours(const struct module_file *file)
 {
-    uintptr_t own = (uintptr_t)&g_most_bytes;
+    uintptr_t own = (uintptr_t)&g_max_bytes;
 
     return own >= file->start && own < file->end;
 }
@@ -399,7 +399,7 @@ void module_file_keep(const struct module_file *file)
 {
     struct log_def def = {.kind = LOG_DEF_FILE, .id = file->id, .a = key_of_build_id(file)};
 
-    if (elf_lookup_is_vdso(file->map) || is_ours(file) || (g_most_bytes == 0 && file->build_id))
+    if (elf_lookup_is_vdso(file->map) || is_ours(file) || (g_max_bytes == 0 && file->build_id))
         return;
     if (def.a == 0 || !is_known(def.a))
         def.a = keep_file(file, def.a);

@@ -37,7 +37,7 @@ struct module_file {
 };
 
 /* Limit of the bytes that a process copies in total; 0: nothing is copied. */
-void module_file_init(uint64_t most_bytes);
+void module_file_init(uint64_t max_bytes);
 
 /* Writes LOG_DEF_FILE of the module, and LOG_DEF_FILE_PART records of its file if it is copied. */
 void module_file_keep(const struct module_file *file);

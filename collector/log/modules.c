@@ -20,7 +20,7 @@
 #include <sys/auxv.h>
 
 enum {
-    MOST_BUILD_ID_BYTES = 64,
+    MAX_BUILD_ID_BYTES = 64,
     UNREPORTED_BITS = 1 << 16,
 };
 
@@ -139,7 +139,7 @@ static struct build_id find_build_id(const struct module_identity *identity, uin
             || !is_loaded(bounds.headers, bounds.n_headers, &bounds.headers[i]))
             continue;
         id = find_in_notes((const void *)at, (const void *)(at + bounds.headers[i].p_memsz));
-        if (id.n_bytes && id.n_bytes <= MOST_BUILD_ID_BYTES)
+        if (id.n_bytes && id.n_bytes <= MAX_BUILD_ID_BYTES)
             return id;
     }
     return (struct build_id){NULL, 0};
@@ -225,7 +225,7 @@ static void count_unreported(const struct module_identity *identity)
     uint32_t hash = (uint32_t)(hash_bytes(0xcbf29ce484222325u, identity, sizeof(*identity)) >> 20)
                     % UNREPORTED_BITS;
     uint64_t bit = (uint64_t)1 << hash % 64;
-    struct log_file *log = segment_log();
+    struct log_header *log = segment_log();
 
     if (log
         && !(atomic_fetch_or_explicit(&g_unreported[hash / 64], bit, memory_order_relaxed) & bit))

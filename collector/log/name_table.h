@@ -29,7 +29,7 @@ enum {
     NAME_TABLE_CHUNK = 4096,  /* ids of a chunk */
     NAME_TABLE_CHUNKS = 4096, /* of a table: 2^24 ids */
     NAME_TABLE_BUCKETS = 1 << 16,
-    NAME_TABLE_MOST_BYTES = 8000, /* of a text */
+    NAME_TABLE_MAX_BYTES = 8000, /* of a text */
 };
 
 struct name_entry;

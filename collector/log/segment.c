@@ -19,7 +19,7 @@ enum {
 };
 
 /* Written by segment_attach and segment_forget, except g_chunks and the variables below it. */
-static struct log_file *g_log;
+static struct log_header *g_log;
 static unsigned char *g_first;
 static uint32_t g_n_first;
 static struct segment_file g_where;
@@ -31,7 +31,7 @@ static _Atomic uint32_t g_drop_reason;
 static _Atomic uint32_t g_drops_until_retry; /* growth is tried when it is 0 */
 static _Atomic uint32_t g_retry_interval;
 
-struct log_file *segment_log(void)
+struct log_header *segment_log(void)
 {
     return g_log;
 }
@@ -41,7 +41,7 @@ uint64_t segment_start_ns(void)
     return g_start_ns;
 }
 
-void segment_attach(struct log_file *file, uint32_t n_first, const struct segment_file *where)
+void segment_attach(struct log_header *file, uint32_t n_first, const struct segment_file *where)
 {
     g_first = (unsigned char *)file + LOG_FILE_HEADER_BYTES;
     g_n_first = n_first;

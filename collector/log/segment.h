@@ -20,6 +20,9 @@
  *   SG-7 The sequence is 0 while a filling is replaced by the next one. A reader that finds the
  *        same sequence before and after reading has read one filling.
  *
+ * Without a recorder, or after its death, sealed segments stay on their stack: the file grows up to
+ * MTRACE_MAX_LIVE, then events are dropped and counted (LOG_DROP_LIMIT).
+ *
  * Any thread. Async-signal-safe and reentrant. On failure the functions return NULL and the caller
  * counts the dropped events with segment_count_drop(segment_drop_reason()).
  */
@@ -49,7 +52,7 @@ struct segment_file {
  * Begins to use a mapped log: n_first segments follow `file` in the same mapping. The recorder has
  * put them on file->free_stack, or segment_add_free does.
  */
-void segment_attach(struct log_file *file, uint32_t n_first, const struct segment_file *where);
+void segment_attach(struct log_header *file, uint32_t n_first, const struct segment_file *where);
 
 /* Pushes segments first..first+n-1, zeroed and reserved, on the free stack. */
 void segment_add_free(uint32_t first, uint32_t n);
@@ -68,7 +71,7 @@ void segment_replace_mappings(void);
 void segment_unmap(void);
 
 /* The header of the log, NULL before attach. */
-struct log_file *segment_log(void);
+struct log_header *segment_log(void);
 
 /* CLOCK_MONOTONIC at the start of the last attached log; also valid after segment_forget. */
 uint64_t segment_start_ns(void);

@@ -26,8 +26,8 @@ struct table {
 
 enum {
     FIRST_CAPACITY = 1 << 12,
-    MOST_CAPACITY = 1 << 30,
-    MOST_NODE_SEGMENTS = 1 << 16, /* 4 GiB of nodes */
+    MAX_CAPACITY = 1 << 30,
+    MAX_NODE_SEGMENTS = 1 << 16, /* 4 GiB of nodes */
     HUGE_PAGE_BYTES = 1 << 21,
     LINE_ENTRIES = 64 / sizeof(uint64_t),
     LINE_PARENT_BITS = 2, /* parents that differ only in these bits share a line */
@@ -35,13 +35,13 @@ enum {
 
 static _Atomic(struct table *) g_table;
 static _Atomic bool g_is_growing;
-static _Atomic(struct log_segment *) g_node_segments[MOST_NODE_SEGMENTS];
+static _Atomic(struct log_segment *) g_node_segments[MAX_NODE_SEGMENTS];
 
 void stack_tree_forget(void)
 {
     atomic_store_explicit(&g_table, NULL, memory_order_relaxed);
     atomic_store_explicit(&g_is_growing, false, memory_order_relaxed);
-    for (size_t i = 0; i < MOST_NODE_SEGMENTS && atomic_load(&g_node_segments[i]); i++)
+    for (size_t i = 0; i < MAX_NODE_SEGMENTS && atomic_load(&g_node_segments[i]); i++)
         atomic_store_explicit(&g_node_segments[i], NULL, memory_order_relaxed);
 }
 
@@ -75,7 +75,7 @@ static bool has_room_for(uint32_t id)
 {
     uint32_t ordinal = id / LOG_NODES_PER_SEGMENT;
 
-    if (ordinal >= MOST_NODE_SEGMENTS)
+    if (ordinal >= MAX_NODE_SEGMENTS)
         return false;
     return atomic_load_explicit(&g_node_segments[ordinal], memory_order_acquire)
            || make_segment_slow(ordinal);
@@ -84,7 +84,7 @@ static bool has_room_for(uint32_t id)
 /* A new id with its slot, or LOG_NODE_NONE. Without space no ids are used up. */
 static uint32_t new_id(void)
 {
-    struct log_file *log = segment_log();
+    struct log_header *log = segment_log();
     uint32_t id;
 
     if (!log || !has_room_for(atomic_load_explicit(&log->n_nodes, memory_order_relaxed)))
@@ -178,7 +178,7 @@ static void grow_unblocked(struct table *old)
     uint32_t capacity = old->mask + 1;
     struct table *bigger;
 
-    if (capacity >= MOST_CAPACITY
+    if (capacity >= MAX_CAPACITY
         || atomic_exchange_explicit(&g_is_growing, true, memory_order_acquire))
         return;
     if (atomic_load_explicit(&g_table, memory_order_acquire) == old
@@ -278,7 +278,7 @@ static MTRACE_NOINLINE uint32_t look_up(uint32_t parent, uint64_t address, uint3
 /* Children have greater ids than their parents, so the newest node has none yet. */
 static bool is_last_node(uint32_t id)
 {
-    const struct log_file *log = segment_log();
+    const struct log_header *log = segment_log();
 
     return log && atomic_load_explicit(&log->n_nodes, memory_order_relaxed) == id + 1;
 }

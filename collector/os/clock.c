@@ -22,7 +22,7 @@ static _Atomic uint64_t g_logical_ticks;                    /* of the logical so
 static int (*g_vdso_gettime)(clockid_t, struct sys_time *); /* NULL: use the system call */
 
 enum {
-    MOST_READINGS = 4,
+    MAX_READINGS = 4,
     CLOSE_TICKS = 10000, /* some µs: the thread was not interrupted between two readings */
 };
 
@@ -88,7 +88,7 @@ static struct clock_instant read_both(void)
 {
     struct clock_instant now;
 
-    for (unsigned i = 0; i < MOST_READINGS; i++) {
+    for (unsigned i = 0; i < MAX_READINGS; i++) {
         now.ticks = clock_ticks_after();
         now.monotonic_ns = monotonic_ns();
         if (arch_counter() - now.ticks < CLOSE_TICKS)

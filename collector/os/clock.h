@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock: time stamps of events, in ticks (log_file.clock).
+ * clock: time stamps of events, in ticks (log_header.clock).
  *
  * Ticks are TSC cycles if the kernel itself uses the TSC, else CLOCK_MONOTONIC nanoseconds. If the
  * program forbids the TSC (PR_SET_TSC), ticks are computed from CLOCK_MONOTONIC at the rate seen so

@@ -11,7 +11,7 @@
 
 enum {
     STEP_BYTES = 65536,
-    MOST_STEPS = 256,
+    MAX_STEPS = 256,
     ROOM_BYTES = ARCH_STUB_BYTES + CODE_PATCH_MAX_MOVED, /* of one patch */
 };
 
@@ -29,7 +29,7 @@ static uintptr_t map_room(uintptr_t start, size_t size_bytes)
     size_t n_bytes = (size_bytes + ARCH_PAGE_BYTES - 1) & ~(size_t)(ARCH_PAGE_BYTES - 1);
     uintptr_t at = start & ~(uintptr_t)(ARCH_PAGE_BYTES - 1);
 
-    for (unsigned i = 0; i < MOST_STEPS && at > STEP_BYTES + n_bytes; i++, at -= STEP_BYTES) {
+    for (unsigned i = 0; i < MAX_STEPS && at > STEP_BYTES + n_bytes; i++, at -= STEP_BYTES) {
         long got = sys_map_code(at - n_bytes, n_bytes);
         if (got == (long)(at - n_bytes))
             return at - n_bytes;
@@ -81,7 +81,7 @@ static bool write_all(int memory, uintptr_t room, struct code_patch *patches, si
     return false;
 }
 
-enum log_inside code_patch_apply(struct code_patch *patches, size_t n, uintptr_t start)
+enum log_embedded code_patch_apply(struct code_patch *patches, size_t n, uintptr_t start)
 {
     uintptr_t room;
     bool is_written;
@@ -89,15 +89,15 @@ enum log_inside code_patch_apply(struct code_patch *patches, size_t n, uintptr_t
 
     for (size_t i = 0; i < n; i++)
         if (!is_as_planned(&patches[i]))
-            return LOG_INSIDE_CHANGED;
+            return LOG_EMBEDDED_CHANGED;
     room = map_room(start, n * ROOM_BYTES);
     if (!room)
-        return LOG_INSIDE_NO_ROOM;
+        return LOG_EMBEDDED_NO_ROOM;
     memory = sys_open("/proc/self/mem", O_RDWR, 0);
     is_written = memory >= 0 && write_all((int)memory, room, patches, n);
     if (memory >= 0)
         sys_close((int)memory);
     if (!is_written)
         sys_unmap((void *)room, n * ROOM_BYTES);
-    return is_written ? LOG_INSIDE_RECORDED : LOG_INSIDE_REFUSED;
+    return is_written ? LOG_EMBEDDED_RECORDED : LOG_EMBEDDED_REFUSED;
 }

@@ -50,6 +50,6 @@ struct code_patch {
 };
 
 /* Makes all patches. `start`: the lowest address of the program; the stubs are placed below it. */
-enum log_inside code_patch_apply(struct code_patch *patches, size_t n, uintptr_t start);
+enum log_embedded code_patch_apply(struct code_patch *patches, size_t n, uintptr_t start);
 
 #endif

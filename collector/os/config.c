@@ -272,7 +272,7 @@ static int toggle_signal(const struct source *source, struct config *config)
 static void read_fallback_directory(const char *const *environment, struct config *config)
 {
     const char *directory = config_find(environment, "TMPDIR");
-    struct fmt out = {config->fallback_directory, CONFIG_PATH_BYTES, 0, false};
+    struct fmt out = {config->temporary_directory, CONFIG_PATH_BYTES, 0, false};
 
     fmt_string(&out, directory && *directory == '/' ? directory : "/tmp");
 }

@@ -48,7 +48,7 @@ struct config {
     char log_file[CONFIG_PATH_BYTES]; /* pattern of the diagnostics file; "" = stderr */
     char pool[CONFIG_PATH_BYTES];     /* live pool made by mtrace-record; "" = none */
     char ancestor[CONFIG_PATH_BYTES]; /* log of the recorded process that exec'd us; "" = none */
-    char fallback_directory[CONFIG_PATH_BYTES]; /* TMPDIR or /tmp */
+    char temporary_directory[CONFIG_PATH_BYTES]; /* TMPDIR or /tmp */
     uint64_t ancestor_run_id;
     uint32_t ancestor_pid;
     uint32_t recorder_pid; /* 0 = bare preload */

@@ -19,11 +19,11 @@ struct functions {
 };
 
 enum {
-    MOST_FOUND = 8
+    MAX_FOUND = 8
 };
 
 struct search {
-    pthread_mutex_t *found[MOST_FOUND];
+    pthread_mutex_t *found[MAX_FOUND];
     size_t n;
 };
 
@@ -49,7 +49,7 @@ static void search_range(struct search *search, uintptr_t start, uintptr_t end, 
 {
     for (uintptr_t at = start; at + sizeof(pthread_mutex_t) <= end; at += sizeof(long)) {
         pthread_mutex_t *mutex = (pthread_mutex_t *)at; /* NOLINT(performance-no-int-to-ptr) */
-        if (is_held_once(mutex, tid) && search->n < MOST_FOUND)
+        if (is_held_once(mutex, tid) && search->n < MAX_FOUND)
             search->found[search->n++] = mutex;
     }
 }

@@ -172,7 +172,7 @@ bool block_pool_keeps(struct block_pool *pool, void *block)
     struct block_link *link = block;
 
     if (!link->is_kept
-        && atomic_fetch_add_explicit(&pool->n_kept, 1, memory_order_relaxed) < pool->most_kept)
+        && atomic_fetch_add_explicit(&pool->n_kept, 1, memory_order_relaxed) < pool->max_kept)
         link->is_kept = true;
     else if (!link->is_kept)
         atomic_fetch_sub_explicit(&pool->n_kept, 1, memory_order_relaxed);

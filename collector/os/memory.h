@@ -12,7 +12,7 @@
  *
  * Invariants
  *   BP-1 A block that was ever in the stack is never unmapped, because a slow thread may still read
- *        its link. So only most_kept blocks ever enter the stack; further ones are unmapped when
+ *        its link. So only max_kept blocks ever enter the stack; further ones are unmapped when
  *        they are put back.
  *   BP-2 The top holds 36 bits of a page number and a 28-bit tag that each change increments.
  */
@@ -65,7 +65,7 @@ struct block_link {
 
 struct block_pool {
     size_t block_bytes;
-    uint32_t most_kept;
+    uint32_t max_kept;
     _Atomic uint32_t n_kept;
     _Atomic uint64_t top; /* 0: empty */
 };

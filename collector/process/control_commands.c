@@ -21,7 +21,7 @@ static _Atomic uint32_t g_n_marks;
 static _Atomic uint32_t g_n_windows;
 
 /* CT-3: after concurrent switches the last thread writes the final state. */
-static void emit_of_window(void)
+static void publish_window_state(void)
 {
     struct log_mailbox *mailbox = segment_commands_get();
     bool is_on;
@@ -52,11 +52,11 @@ void control_commands_switch(bool is_on, enum log_switch reason)
     if (state_set_tracing(is_on) == is_on)
         return;
     if (!is_on)
-        __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_FALLBACK_TRACING_OFF, __ATOMIC_RELAXED);
+        __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_TRACING_WAS_OFF, __ATOMIC_RELAXED);
     else
         atomic_fetch_add_explicit(&g_n_windows, 1, memory_order_relaxed);
     (void)record_note(LOG_TRACING, is_on, reason);
-    emit_of_window();
+    publish_window_state();
 }
 
 static void put_marker(const struct log_mailbox *mailbox)
@@ -146,26 +146,26 @@ static void handle_all(uintptr_t frame)
 
 void control_commands_handle(void)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
 
     state_clear_wakeup();
-    if (!quiet_begin(&quiet))
+    if (!signals_block_begin(&quiet))
         return;
     if (state_is_own_process()) {
         handle_all((uintptr_t)__builtin_frame_address(0));
     } else if (segment_commands_are_due()) { /* CT-5 */
-        state_wakeup();
+        state_set_command_pending();
     }
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
 }
 
 void control_commands_handle_early(void)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
 
-    if (!quiet_begin(&quiet))
+    if (!signals_block_begin(&quiet))
         return;
     if (segment_commands_are_due())
         control_commands_handle();
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
 }

@@ -94,9 +94,9 @@ void describe_recording(char *const *arguments)
     define_settings();
     if (g_state_config.bad_variable)
         message(CONFIG_LEVEL_WARN, "ignored invalid value: ", g_state_config.bad_variable, 0);
-    segment_log()->inside = embedded_allocator_state();
-    if (embedded_allocator_state() != LOG_INSIDE_RECORDED
-        && embedded_allocator_state() != LOG_INSIDE_PARTLY && !real_is_malloc_ours()) {
+    segment_log()->embedded_status = embedded_allocator_state();
+    if (embedded_allocator_state() != LOG_EMBEDDED_RECORDED
+        && embedded_allocator_state() != LOG_EMBEDDED_PARTLY && !real_is_malloc_ours()) {
         __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_FOREIGN_MALLOC, __ATOMIC_RELAXED);
         message(CONFIG_LEVEL_WARN,
                 "malloc is defined before this library, so its calls are not "
@@ -116,10 +116,10 @@ void describe_recording(char *const *arguments)
 void describe_child(uint32_t pid, enum log_child what)
 {
     struct log_def def = {.kind = LOG_DEF_CHILD, .extra = what, .a = pid};
-    struct quiet quiet;
+    struct signals_block quiet;
     struct fmt out;
 
-    if (!quiet_begin(&quiet))
+    if (!signals_block_begin(&quiet))
         return;
     out = (struct fmt){memory_borrow(), MEMORY_BORROWED_BYTES, 0, false};
     if (out.text) {
@@ -127,5 +127,5 @@ void describe_child(uint32_t pid, enum log_child what)
         definition_write(&def, out.text, out.size_bytes, NULL, 0);
         memory_return(out.text);
     }
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
 }

@@ -23,24 +23,24 @@ static void write_end(enum log_end kind, int value)
 }
 
 /* False also in a vfork child, which has its parent's log. */
-static bool begin(struct quiet *ret_quiet)
+static bool begin(struct signals_block *ret_quiet)
 {
-    if (!quiet_begin(ret_quiet))
+    if (!signals_block_begin(ret_quiet))
         return false;
     if (state_is_own_process())
         return true;
-    quiet_end(ret_quiet);
+    signals_block_end(ret_quiet);
     return false;
 }
 
 void end_write(enum log_end kind, int value)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
 
     if (!begin(&quiet))
         return;
     write_end(kind, value);
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
 }
 
 void end_take_image(uintptr_t frame)
@@ -61,12 +61,12 @@ void end_recording(void)
 /* A fork child has a log of its own, or none: the parent's is not touched. */
 void end_take_back(void)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
 
     if (!begin(&quiet))
         return;
     atomic_store_explicit(&segment_log()->end_kind, LOG_END_UNKNOWN, memory_order_release);
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
 }
 
 static void take_back_exec(void)

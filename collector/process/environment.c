@@ -471,7 +471,7 @@ char *const *environment_for_exec(char *const *wanted, const char *library)
     size_t n_slots = 6;
     size_t text_bytes = fmt_length(library ? library : "") + CONFIG_PATH_BYTES + 256;
     struct exec_list list = {0};
-    struct quiet quiet;
+    struct signals_block quiet;
 
     if (!sys_strings_are_readable(variables))
         return wanted;
@@ -493,10 +493,10 @@ char *const *environment_for_exec(char *const *wanted, const char *library)
     add_wanted(&list, variables, library);
     add_lacking_settings(&list, own);
     add_lacking_settings(&list, g_kept);
-    if (quiet_begin(&quiet)) {
+    if (signals_block_begin(&quiet)) {
         list.array[list.n++] = list.out.text + list.out.size_bytes;
         append_parent(&list.out);
-        quiet_end(&quiet);
+        signals_block_end(&quiet);
     }
     list.array[list.n] = NULL;
     return list.array;

@@ -17,8 +17,8 @@
 #include <string.h>
 
 enum {
-    START_BYTES = 256,    /* of a file: its ELF header, or the line that names an interpreter */
-    MOST_INTERPRETERS = 4 /* as many as the kernel follows */
+    START_BYTES = 256,   /* of a file: its ELF header, or the line that names an interpreter */
+    MAX_INTERPRETERS = 4 /* as many as the kernel follows */
 };
 
 /* The program of an exec, or the interpreter that a script names. */
@@ -157,7 +157,7 @@ static void follow_scripts(struct program *program)
 {
     const char *interpreter;
 
-    for (int i = 0; i < MOST_INTERPRETERS && program->fd >= 0
+    for (int i = 0; i < MAX_INTERPRETERS && program->fd >= 0
                     && (interpreter = interpreter_of(program->start.text));
          i++) {
         struct program next;
@@ -195,7 +195,7 @@ static bool is_marked(int fd, char room[MEMORY_BORROWED_BYTES])
 {
     const size_t overlap = sizeof(ELF_LOADER_MARK) - 2;
 
-    for (uint64_t at = 0; at < ELF_LOADER_MOST_BYTES; at += MEMORY_BORROWED_BYTES - overlap) {
+    for (uint64_t at = 0; at < ELF_LOADER_MAX_BYTES; at += MEMORY_BORROWED_BYTES - overlap) {
         long n = sys_pread(fd, room, MEMORY_BORROWED_BYTES, at);
         if (n <= 0)
             return false;

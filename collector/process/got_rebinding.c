@@ -18,7 +18,7 @@ enum {
     N_BUCKETS = 256 /* twice as many as names, or more */
 };
 
-static const struct reference *g_references[GOT_REBINDING_MOST];
+static const struct reference *g_references[GOT_REBINDING_MAX];
 static size_t g_n_references;
 static uint8_t g_buckets[N_BUCKETS];       /* number of a wrapper + 1; 0: none */
 static const struct link_map *g_last_done; /* RF-6; used by the busy thread; NULL: none */
@@ -39,7 +39,7 @@ static uint32_t hash_of(const char *name)
 
 void got_rebinding_add(const struct reference *references, size_t n)
 {
-    for (size_t i = 0; i < n && g_n_references < GOT_REBINDING_MOST; i++) {
+    for (size_t i = 0; i < n && g_n_references < GOT_REBINDING_MAX; i++) {
         uint32_t at = hash_of(references[i].name) % N_BUCKETS;
         while (g_buckets[at])
             at = (at + 1) % N_BUCKETS;
@@ -345,9 +345,9 @@ static uint32_t count_elsewhere(void)
     return n;
 }
 
-/* Signals are blocked: a handler that does not return would leave ld.so locked. quiet_begin is not
- * used because it tests whether this process records, which may begin a fork child's log. Slots are
- * restored also where there is no log. */
+/* Signals are blocked: a handler that does not return would leave ld.so locked. signals_block_begin
+ * is not used because it tests whether this process records, which may begin a fork child's log.
+ * Slots are restored also where there is no log. */
 struct look {
     struct sys_signals mask;
     bool is_blocked;

@@ -47,7 +47,7 @@ struct reference {
 };
 
 enum {
-    GOT_REBINDING_MOST = 100
+    GOT_REBINDING_MAX = 100
 };
 
 /* Adds wrappers, while there is one thread. The array must live for ever. */

@@ -77,12 +77,12 @@ static bool begin_unblocked(const struct output_parent *parent, bool is_tracing)
 /* Signals are blocked: a handler that forks here would leave its child a half-made log. */
 static bool begin_recording(const struct output_parent *parent, bool is_tracing)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
     bool has_begun;
 
     (void)quiet_begin_always(&quiet);
     has_begun = begin_unblocked(parent, is_tracing);
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
     return has_begun;
 }
 
@@ -208,14 +208,14 @@ bool lifecycle_make_ready_slow(void)
 void lifecycle_switch_tracing(bool is_on, enum log_switch reason)
 {
     struct output_parent none = {NULL, 0, 0, false};
-    struct quiet quiet;
+    struct signals_block quiet;
 
     if (is_on && state_start(STATE_WAITING))
         (void)begin_recording(&none, false);
-    if (!quiet_begin(&quiet))
+    if (!signals_block_begin(&quiet))
         return;
     control_commands_switch(is_on, reason);
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
     loading_look();
 }
 
@@ -299,7 +299,7 @@ static void forget_last(bool is_left)
 
 enum {
     NAP_NS = 1000000,
-    MOST_NAPS = 2000
+    MAX_NAPS = 2000
 };
 
 /* With ld.so locked (LL-1), because other threads load and unload. */
@@ -346,31 +346,31 @@ bool lifecycle_attach(const char *settings)
     if (!begin_recording(&none, !config->is_disabled_by_default))
         return false;
     if (!got_rebinding_set(true))
-        state_wakeup();
+        state_set_command_pending();
     return true;
 }
 
 /* Restores the slots. Calls that still lead to us are passed on. Another thread that examines or
  * changes modules is usually done soon. */
-static void lead_back(void)
+static void restore_by_remote_call(void)
 {
     int n = 0;
 
-    while (!got_rebinding_set(false) && n++ < MOST_NAPS)
+    while (!got_rebinding_set(false) && n++ < MAX_NAPS)
         sys_nap(NAP_NS);
-    if (n > MOST_NAPS)
+    if (n > MAX_NAPS)
         message(CONFIG_LEVEL_WARN, "calls still go to this library: ld.so was busy", "", 0);
 }
 
 bool lifecycle_detach(void)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
 
-    if (!quiet_begin(&quiet))
+    if (!signals_block_begin(&quiet))
         return false;
     if (state_config()->is_attached)
-        lead_back();
+        restore_by_remote_call();
     end_recording();
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
     return true;
 }

@@ -15,11 +15,11 @@ enum {
     /* events while modules are loaded: the loading thread looks at each of the first ones, and any
      * thread looks at each power of two */
     FIRST_LOOKS = 64,
-    MOST_LOOKS = 1 << 20,
+    MAX_LOOKS = 1 << 20,
     /* events during which a module that ld.so began to load is awaited; the load may fail */
-    MOST_AWAITING = 1 << 12,
+    MAX_AWAITING = 1 << 12,
     NAP_NS = 10000,
-    MOST_NAPS = 100,
+    MAX_NAPS = 100,
 };
 
 static _Atomic uint32_t g_n_looks;
@@ -61,16 +61,17 @@ static void raise_to(_Atomic uint32_t *most, uint32_t n)
 
 static void count(const struct got_rebinding_found *found)
 {
-    struct quiet quiet;
-    struct log_file *log;
+    struct signals_block quiet;
+    struct log_header *log;
 
-    if ((found->n_bound | found->n_foreign | found->n_elsewhere) == 0 || !quiet_begin(&quiet))
+    if ((found->n_bound | found->n_foreign | found->n_elsewhere) == 0
+        || !signals_block_begin(&quiet))
         return;
     log = segment_log();
     atomic_fetch_add_explicit(&log->n_deepbound, found->n_bound, memory_order_relaxed);
     raise_to(&log->n_foreign, found->n_foreign);
     raise_to(&log->n_elsewhere, found->n_elsewhere);
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
 }
 
 /* A module that comes during a look needs another look. _dl_find_object_update frees a block after
@@ -84,7 +85,7 @@ static bool look(bool is_late, bool *ret_is_busy)
 
     is_all = got_rebinding_follow(&found);
     *ret_is_busy = found.is_busy;
-    if (found.n_new || atomic_load_explicit(&g_n_looks, memory_order_relaxed) > MOST_AWAITING)
+    if (found.n_new || atomic_load_explicit(&g_n_looks, memory_order_relaxed) > MAX_AWAITING)
         atomic_store_explicit(&g_is_awaiting, false, memory_order_relaxed);
     is_all &= !atomic_load_explicit(&g_is_awaiting, memory_order_relaxed);
     if (is_all)
@@ -101,7 +102,7 @@ void loading_look(void)
 {
     bool is_busy = true;
 
-    for (int n = 0; is_busy && n < MOST_NAPS; n++) {
+    for (int n = 0; is_busy && n < MAX_NAPS; n++) {
         if (atomic_load_explicit(&g_n_done, memory_order_relaxed)
                 == atomic_load_explicit(&g_n_notes, memory_order_relaxed)
             || !state_is_recording())
@@ -127,17 +128,17 @@ void loading_handle(void)
     if (!is_following() || !state_is_recording())
         return;
     n = atomic_fetch_add_explicit(&g_n_looks, 1, memory_order_relaxed) + 1;
-    if ((!is_due(n) || !look(n > FIRST_LOOKS, &is_busy)) && n < MOST_LOOKS)
-        state_wakeup();
+    if ((!is_due(n) || !look(n > FIRST_LOOKS, &is_busy)) && n < MAX_LOOKS)
+        state_set_command_pending();
 }
 
 void loading_note(bool is_module)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
 
-    if (quiet_begin(&quiet)) {
+    if (signals_block_begin(&quiet)) {
         modules_check_unloaded();
-        quiet_end(&quiet);
+        signals_block_end(&quiet);
     }
     if (!is_following())
         return;
@@ -146,15 +147,15 @@ void loading_note(bool is_module)
     atomic_store_explicit(&g_loader_tid, sys_gettid(), memory_order_relaxed);
     atomic_store_explicit(&g_n_looks, 0, memory_order_relaxed);
     atomic_fetch_add(&g_n_notes, 1);
-    state_wakeup();
+    state_set_command_pending();
 }
 
 void loading_count_pointer(void)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
 
-    if (!quiet_begin(&quiet))
+    if (!signals_block_begin(&quiet))
         return;
     atomic_fetch_add_explicit(&segment_log()->n_pointers, 1, memory_order_relaxed);
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
 }

@@ -16,8 +16,8 @@
 #include <time.h>
 
 enum {
-    MOST_NAMES = 10000, /* tried before giving up on %n or .<pid>.<n> */
-    LOG_MODE = 0600,    /* arguments and paths are private to the owner */
+    MAX_NAMES = 10000, /* tried before giving up on %n or .<pid>.<n> */
+    LOG_MODE = 0600,   /* arguments and paths are private to the owner */
 };
 
 static char g_path[CONFIG_PATH_BYTES];  /* of this log; written by output_open */
@@ -88,7 +88,7 @@ static uint32_t pid_space(void)
 /* A log whose writer has exited may be replaced. A log in use, or any other file, may not. */
 static bool is_replaceable(const char *path)
 {
-    struct log_file header;
+    struct log_header header;
     int fd = (int)sys_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
     long length;
 
@@ -143,7 +143,7 @@ static int create_child_file(const struct config *config)
     uint32_t pid = (uint32_t)sys_getpid();
     int fd = -EEXIST;
 
-    for (g_image = 0; g_image < MOST_NAMES && fd == -EEXIST; g_image++) {
+    for (g_image = 0; g_image < MAX_NAMES && fd == -EEXIST; g_image++) {
         struct fmt path = FMT_BUFFER(g_path);
         if (is_live) {
             fd = create_live(pid, g_image);
@@ -159,7 +159,7 @@ static int create_child_file(const struct config *config)
 static int create_first_file(const struct config *config, const char *pattern)
 {
     static char expanded[CONFIG_PATH_BYTES];
-    unsigned n_names = config_is_numbered(pattern) ? MOST_NAMES : 1;
+    unsigned n_names = config_is_numbered(pattern) ? MAX_NAMES : 1;
     int fd = -EEXIST;
 
     for (unsigned number = 0; number < n_names && fd == -EEXIST; number++) {
@@ -209,26 +209,26 @@ static int create_at(const struct config *config, enum place place)
     if (place == PLACE_WANTED)
         return create_first_file(config, config->output);
     return create_in_folder(config,
-                            place == PLACE_MEMORY ? "/dev/shm" : config->fallback_directory);
+                            place == PLACE_MEMORY ? "/dev/shm" : config->temporary_directory);
 }
 
 /* MADV_RANDOM: otherwise the first page touched reads ahead, up to a whole pool of zeros, which
  * costs 3 ms. */
-static void advise(struct log_file *file, size_t size_bytes)
+static void advise(struct log_header *file, size_t size_bytes)
 {
     sys_advise(file, size_bytes, MADV_DONTFORK);
     sys_advise(file, size_bytes, MADV_DONTDUMP);
     sys_advise(file, size_bytes, MADV_RANDOM);
 }
 
-static struct log_file *map_whole(int fd, size_t size_bytes)
+static struct log_header *map_whole(int fd, size_t size_bytes)
 {
     long address = sys_map_file(fd, 0, size_bytes);
 
     if (address < 0 && address > -4096)
         return NULL;
-    advise((struct log_file *)(uintptr_t)address, size_bytes);
-    return (struct log_file *)(uintptr_t)address;
+    advise((struct log_header *)(uintptr_t)address, size_bytes);
+    return (struct log_header *)(uintptr_t)address;
 }
 
 static uint64_t random_id(void)
@@ -246,7 +246,7 @@ static uint32_t settings_flags(const struct config *config)
            | (config->is_attached ? LOG_FLAG_ATTACHED : 0u);
 }
 
-static void fill_header(struct log_file *file, const struct config *config,
+static void fill_header(struct log_header *file, const struct config *config,
                         const struct output_parent *parent)
 {
     struct clock_instant now = clock_now();
@@ -277,7 +277,7 @@ static void fill_header(struct log_file *file, const struct config *config,
 }
 
 /* OU-2. Release: a reader that sees the magic sees the header. */
-static void publish_header(struct log_file *file)
+static void publish_header(struct log_header *file)
 {
     uint64_t magic;
 
@@ -292,7 +292,7 @@ static bool open_pool(const struct config *config, const struct output_parent *p
     struct fmt path = FMT_BUFFER(g_path);
     struct fmt first = FMT_BUFFER(g_first);
     struct fmt later = FMT_BUFFER(g_later);
-    struct log_file *file = NULL;
+    struct log_header *file = NULL;
     uint32_t unclaimed = 0;
     uint64_t n_segments;
     int fd;
@@ -332,7 +332,7 @@ enum {
 
 /* Closes fd. On failure removes the file and returns a negative errno. must_keep: also fails if
  * reserved space may be missing when it is written. */
-static long reserve_and_map(int fd, bool must_keep, struct log_file **ret_file,
+static long reserve_and_map(int fd, bool must_keep, struct log_header **ret_file,
                             struct sys_file_id *ret_id)
 {
     bool is_weak = sys_copies_on_write(fd);
@@ -349,17 +349,17 @@ static long reserve_and_map(int fd, bool must_keep, struct log_file **ret_file,
         sys_unlink(g_path);
         return result;
     }
-    *ret_file = (struct log_file *)(uintptr_t)result;
+    *ret_file = (struct log_header *)(uintptr_t)result;
     advise(*ret_file, RAW_BYTES);
     (*ret_file)->flags |= is_weak ? LOG_FLAG_WEAK : 0u;
     return 0;
 }
 
-static struct log_file *make_first(const struct config *config, struct sys_file_id *ret_id,
-                                   bool *ret_is_elsewhere)
+static struct log_header *make_first(const struct config *config, struct sys_file_id *ret_id,
+                                     bool *ret_is_elsewhere)
 {
     for (unsigned place = PLACE_WANTED; place < N_PLACES; place++) {
-        struct log_file *file;
+        struct log_header *file;
         long result = create_at(config, (enum place)place);
         if (result >= 0)
             result = reserve_and_map((int)result, false, &file, ret_id);
@@ -374,7 +374,7 @@ static struct log_file *make_first(const struct config *config, struct sys_file_
 }
 
 /* Creates the log in shared memory, with a link where the recorder looks for it. */
-static long make_in_memory(struct log_file **ret_file, struct sys_file_id *ret_id)
+static long make_in_memory(struct log_header **ret_file, struct sys_file_id *ret_id)
 {
     static char link[CONFIG_PATH_BYTES];
     struct fmt path = FMT_BUFFER(g_path);
@@ -407,10 +407,10 @@ static void leave_word(void)
 
 /* A log that the recorder will pack may be in shared memory until then. A log that stays must be in
  * its place. */
-static struct log_file *make_later(const struct config *config, struct sys_file_id *ret_id)
+static struct log_header *make_later(const struct config *config, struct sys_file_id *ret_id)
 {
     bool is_live = config->recorder_pid != 0;
-    struct log_file *file;
+    struct log_header *file;
     long result = create_child_file(config);
 
     if (result >= 0) {
@@ -433,7 +433,7 @@ static bool open_raw(const struct config *config, const struct output_parent *pa
     struct segment_file where = {.path = g_path, .max_bytes = config->max_live_bytes};
     struct fmt first = FMT_BUFFER(g_first);
     bool is_elsewhere = false;
-    struct log_file *file;
+    struct log_header *file;
 
     g_image = 0;
     if (parent->path && parent->path != g_first)

@@ -17,7 +17,7 @@ enum {
     NAP_NS = 1000000,
     BUSY_NAP_NS = 50000000,
     MAX_CONNECTIONS = 5,
-    MOST_NAPS_FOR_RECORDER = 10000,
+    MAX_NAPS_FOR_RECORDER = 10000,
     LOOK_NS = 100000000, /* between looks at the heartbeat */
 };
 
@@ -32,10 +32,10 @@ struct open_fd {
 /* IQ-2: signals are blocked except during waits and writes. is_lost: after a wait the log no longer
  * belongs to this process. */
 struct self_report {
-    struct log_file *log;
+    struct log_header *log;
     uint64_t generation;
     bool is_lost;
-    struct quiet quiet;
+    struct signals_block quiet;
     struct open_fd fd; /* the socket, then the file with the answer */
     uint64_t beat_ns;  /* when the heartbeat was seen to change; 0: before the first look */
     uint32_t heartbeat;
@@ -50,7 +50,7 @@ static _Thread_local struct {
 
 static void wait_begins(const struct self_report *self_report)
 {
-    quiet_end(&self_report->quiet);
+    signals_block_end(&self_report->quiet);
 }
 
 static bool has_log(const struct self_report *self_report)
@@ -136,10 +136,10 @@ static bool is_recorder_elsewhere(void)
 /* The recorder of a child may not have found its log yet. */
 static bool wait_for_recorder(struct self_report *self_report)
 {
-    const struct log_file *log = self_report->log;
+    const struct log_header *log = self_report->log;
     bool is_expected = state_config()->recorder_pid != 0;
 
-    for (unsigned naps = 0; is_expected && naps < MOST_NAPS_FOR_RECORDER; naps++) {
+    for (unsigned naps = 0; is_expected && naps < MAX_NAPS_FOR_RECORDER; naps++) {
         if (atomic_load_explicit(&log->recorder_pid, memory_order_relaxed) != 0
             || (sys_process_exists((long)state_config()->recorder_pid) != 0
                 && !is_recorder_elsewhere()))
@@ -162,7 +162,7 @@ static bool is_peer_recorder(const struct self_report *self_report)
 
 static int connect_to_recorder(struct self_report *self_report)
 {
-    const struct log_file *log = self_report->log;
+    const struct log_header *log = self_report->log;
     long fd;
 
     while ((fd = connect_to(atomic_load_explicit(&log->recorder_pid, memory_order_relaxed)))
@@ -350,7 +350,7 @@ int self_report_ask(const char *text, int fd)
         return refuse(fd, "not understood, it is NULL\n", EINVAL);
     if (fmt_length(text) >= LOG_REQUEST_BYTES)
         return refuse(fd, "a request has at most 1535 bytes\n", E2BIG);
-    if (sys_is_forbidden() || !quiet_begin(&self_report.quiet))
+    if (sys_is_forbidden() || !signals_block_begin(&self_report.quiet))
         return ENOTCONN;
     self_report.log = segment_log();
     self_report.generation = atomic_load_explicit(g_state_generation, memory_order_relaxed);
@@ -362,7 +362,7 @@ int self_report_ask(const char *text, int fd)
         close_fd(&self_report);
         g_asking.frame = 0;
     }
-    quiet_end(&self_report.quiet);
+    signals_block_end(&self_report.quiet);
     return status;
 }
 

@@ -2,9 +2,9 @@
 /*
  * self_report: asks the recorder for a report about this process, and waits for the answer.
  *
- * The request goes over the recorder's control socket (struct log_mailbox of log_format.h has the
- * protocol). The recorder queues requests; a marker in the log defines the time of the report. The
- * answer is a file, whose descriptor comes with the reply.
+ * The request goes over the recorder's control socket (log_format.h describes the protocol at
+ * LOG_CONTROL_NAME). The recorder queues requests; a marker in the log defines the time of the
+ * report. The answer is a file, whose descriptor comes with the reply.
  *
  * Invariants
  *   IQ-1 The recorder gets the words after all events stamped before the marker are committed, as

@@ -10,7 +10,7 @@ bool address_tables_add(struct address_tables *tables, unsigned table, size_t pl
     void *none = NULL;
     void *fresh;
 
-    if (table >= ADDRESS_TABLES_MOST)
+    if (table >= ADDRESS_TABLES_MAX)
         return false;
     if (address_tables_places(tables, table))
         return true;

@@ -26,12 +26,12 @@
 enum {
     ADDRESS_TABLES_PLACES = 8,
     ADDRESS_TABLES_FIRST_BUCKETS_LOG2 = 9,
-    ADDRESS_TABLES_MOST = 28,
+    ADDRESS_TABLES_MAX = 28,
 };
 
 /* All zero: no tables. */
 struct address_tables {
-    void *_Atomic tables[ADDRESS_TABLES_MOST];
+    void *_Atomic tables[ADDRESS_TABLES_MAX];
 };
 
 /* Places of a table; NULL: the table does not exist. */

@@ -7,7 +7,7 @@
 
 enum {
     SAMPLE_PLACES = ADDRESS_TABLES_PLACES << ADDRESS_TABLES_FIRST_BUCKETS_LOG2,
-    LEAST_SHARE = 16, /* least part of a table that must be used: one of so many places */
+    MIN_SHARE = 16, /* least part of a table that must be used: one of so many places */
 };
 
 /* A bit that no address has. The other bits are the address of the block, or 0. */
@@ -59,7 +59,7 @@ static bool is_worth_more(uint32_t n_tables)
 
     for (unsigned i = 0; i < SAMPLE_PLACES; i++)
         n_used += atomic_load_explicit(&places[i].address, memory_order_relaxed) != 0;
-    return n_used >= SAMPLE_PLACES / LEAST_SHARE;
+    return n_used >= SAMPLE_PLACES / MIN_SHARE;
 }
 
 bool live_block_index_begin(void)

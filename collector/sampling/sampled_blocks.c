@@ -14,7 +14,7 @@ static struct address_tables g_tables;
 /* NULL: the table does not exist. */
 static place *bucket_of(unsigned table, uintptr_t address)
 {
-    place *places = table < ADDRESS_TABLES_MOST ? address_tables_places(&g_tables, table) : NULL;
+    place *places = table < ADDRESS_TABLES_MAX ? address_tables_places(&g_tables, table) : NULL;
 
     return places ? places + address_tables_bucket(table, address) : NULL;
 }
@@ -22,7 +22,7 @@ static place *bucket_of(unsigned table, uintptr_t address)
 /* The buckets of the address in all tables. Millions of samples exceed the cache. All buckets are
  * prefetched before the first one is read, so that their cache misses overlap. */
 struct buckets {
-    place *list[ADDRESS_TABLES_MOST];
+    place *list[ADDRESS_TABLES_MAX];
     unsigned n;
 };
 
@@ -140,7 +140,7 @@ void sampled_blocks_forget_all(void)
     size_t n = (size_t)ADDRESS_TABLES_PLACES << ADDRESS_TABLES_FIRST_BUCKETS_LOG2;
     place *places;
 
-    for (unsigned i = 0; i < ADDRESS_TABLES_MOST; i++, n *= 2) {
+    for (unsigned i = 0; i < ADDRESS_TABLES_MAX; i++, n *= 2) {
         places = address_tables_places(&g_tables, i);
         for (size_t at = 0; places && at < n; at++)
             if (atomic_load_explicit(&places[at], memory_order_relaxed) != 0)

@@ -45,7 +45,7 @@ extern MTRACE_HIDDEN _Thread_local struct sampler g_sampler
  * kernel clears whole pages, and in the library, so that its address is a constant. Written by
  * sampler.c. */
 struct sampler_page {
-    _Alignas(ARCH_MOST_PAGE_BYTES) _Atomic uint32_t epoch;
+    _Alignas(ARCH_MAX_PAGE_BYTES) _Atomic uint32_t epoch;
 };
 
 extern MTRACE_HIDDEN struct sampler_page g_sampler_page;
@@ -66,13 +66,13 @@ static inline bool sampler_is_due(void)
            || g_sampler.epoch != atomic_load_explicit(&g_sampler_page.epoch, memory_order_relaxed);
 }
 
-static inline int64_t sampler_counted(size_t size_bytes)
+static inline int64_t sampler_bytes_of(size_t size_bytes)
 {
     return (int64_t)(size_bytes + (size_bytes == 0));
 }
 
 /* Counts a block of this size. True: it may be a sample. */
-static inline bool sampler_counts(size_t size_bytes)
+static inline bool sampler_count(size_t size_bytes)
 {
     int64_t left = (int64_t)((uint64_t)g_sampler.left - size_bytes - (size_bytes == 0));
 
@@ -83,9 +83,9 @@ static inline bool sampler_counts(size_t size_bytes)
 }
 
 /* Counts a block of this size. True: it is a sample. */
-static inline bool sampler_takes(size_t size_bytes)
+static inline bool sampler_count_and_draw(size_t size_bytes)
 {
-    return sampler_counts(size_bytes) && sampler_draw(sampler_counted(size_bytes));
+    return sampler_count(size_bytes) && sampler_draw(sampler_bytes_of(size_bytes));
 }
 
 /* Takes back the count of a block that was no sample and is not allocated. Otherwise a huge size (a

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-_Atomic uint32_t g_state_ways = MODE_TRACING_OFF;
+_Atomic uint32_t g_mode_flags = MODE_TRACING_OFF;
 struct config g_state_config;
 
 static const _Atomic uint64_t g_no_generation; /* 0: every guard is closed */
@@ -40,66 +40,67 @@ static void set(enum state state)
     atomic_store_explicit(&g_state_now, state, memory_order_release);
 }
 
-static unsigned add_way(enum mode_flag way, memory_order order)
+static unsigned set_mode_flag(enum mode_flag way, memory_order order)
 {
-    return atomic_fetch_or_explicit(&g_state_ways, way, order);
+    return atomic_fetch_or_explicit(&g_mode_flags, way, order);
 }
 
 bool state_set_tracing(bool is_on)
 {
     const uint32_t others = ~(uint32_t)(MODE_TRACING_OFF | MODE_NO_WINDOW_YET);
-    unsigned before = is_on ? atomic_fetch_and_explicit(&g_state_ways, others, memory_order_relaxed)
-                            : add_way(MODE_TRACING_OFF, memory_order_relaxed);
+    unsigned before = is_on ? atomic_fetch_and_explicit(&g_mode_flags, others, memory_order_relaxed)
+                            : set_mode_flag(MODE_TRACING_OFF, memory_order_relaxed);
 
     return !(before & MODE_TRACING_OFF);
 }
 
 void state_set_callbacks(void)
 {
-    (void)add_way(MODE_CALLBACKS, memory_order_release);
+    (void)set_mode_flag(MODE_CALLBACKS, memory_order_release);
 }
 
 void state_set_no_free_stacks(void)
 {
-    (void)add_way(MODE_NO_FREE_STACKS, memory_order_relaxed);
+    (void)set_mode_flag(MODE_NO_FREE_STACKS, memory_order_relaxed);
 }
 
 void state_clear_set_flags(void)
 {
     (void)atomic_fetch_and_explicit(
-        &g_state_ways, ~(uint32_t)(MODE_SAMPLED | MODE_NO_FREE_STACKS | MODE_SPECIAL_BLOCKS),
+        &g_mode_flags, ~(uint32_t)(MODE_SAMPLED | MODE_NO_FREE_STACKS | MODE_SPECIAL_BLOCKS),
         memory_order_relaxed);
 }
 
 void state_await_first_window(void)
 {
-    (void)add_way(MODE_NO_WINDOW_YET, memory_order_relaxed);
+    (void)set_mode_flag(MODE_NO_WINDOW_YET, memory_order_relaxed);
 }
 
-void state_wakeup(void)
+void state_set_command_pending(void)
 {
-    (void)add_way(MODE_WAKEUP, memory_order_relaxed);
+    (void)set_mode_flag(MODE_COMMAND_PENDING, memory_order_relaxed);
 }
 
 void state_clear_wakeup(void)
 {
-    (void)atomic_fetch_and_explicit(&g_state_ways, ~(uint32_t)MODE_WAKEUP, memory_order_seq_cst);
+    (void)atomic_fetch_and_explicit(&g_mode_flags, ~(uint32_t)MODE_COMMAND_PENDING,
+                                    memory_order_seq_cst);
 }
 
 MTRACE_COLD void state_handle(void)
 {
-    if (mode_has(MODE_WAKEUP))
+    if (mode_has(MODE_COMMAND_PENDING))
         g_hooks.handle();
 }
 
 void state_set_sampled(void)
 {
-    (void)add_way(MODE_SAMPLED, memory_order_relaxed);
+    (void)set_mode_flag(MODE_SAMPLED, memory_order_relaxed);
 }
 
 void state_set_special_blocks(void)
 {
-    (void)add_way(MODE_SPECIAL_BLOCKS, memory_order_relaxed);
+    (void)set_mode_flag(MODE_SPECIAL_BLOCKS, memory_order_relaxed);
 }
 
 bool state_start(enum state from)
@@ -168,24 +169,24 @@ uint32_t state_pid(void)
 /* ---- signals-blocked sections ---- */
 
 /* Until state_is_recording runs in a fork child, it takes the parent's log for its own. */
-bool quiet_begin_always(struct quiet *ret_quiet)
+bool quiet_begin_always(struct signals_block *ret_quiet)
 {
     ret_quiet->is_blocked = sys_block_signals(&ret_quiet->mask) >= 0;
     return state_is_recording();
 }
 
 /* Makes no system call if nothing is recorded. */
-bool quiet_begin(struct quiet *ret_quiet)
+bool signals_block_begin(struct signals_block *ret_quiet)
 {
     if (!state_is_recording())
         return false;
     if (quiet_begin_always(ret_quiet))
         return true;
-    quiet_end(ret_quiet);
+    signals_block_end(ret_quiet);
     return false;
 }
 
-void quiet_end(const struct quiet *quiet)
+void signals_block_end(const struct signals_block *quiet)
 {
     if (quiet->is_blocked)
         sys_unblock_signals(quiet->mask);
@@ -193,19 +194,19 @@ void quiet_end(const struct quiet *quiet)
 
 void quiet_count_drop(enum log_drop reason)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
 
-    if (!quiet_begin(&quiet))
+    if (!signals_block_begin(&quiet))
         return;
     segment_count_drop(reason);
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
 }
 
 void quiet_message(enum config_level level, const char *text)
 {
-    struct quiet quiet;
+    struct signals_block quiet;
 
     quiet_begin_always(&quiet);
     message(level, text, NULL, 0);
-    quiet_end(&quiet);
+    signals_block_end(&quiet);
 }

@@ -16,8 +16,9 @@
  *   SE-1 The generation that g_state_generation points to is 0 in a process without a log of its
  *        own. Otherwise it is even, and no ancestor of the process had this value.
  *   SE-2 A fork child starts once, whichever threads find the cleared word.
- *   QU-1 From a successful quiet_begin to quiet_end the process has its own log, and no signal
- *        handler runs in this thread. Behind a seccomp filter signals cannot be blocked.
+ *   QU-1 From a successful signals_block_begin to signals_block_end the process has its own log,
+ *        and no signal handler runs in this thread. Behind a seccomp filter signals cannot be
+ *        blocked.
  *
  * Any thread, also inside the recursion guard (thread.h). Async-signal-safe. After a failure the
  * state is off.
@@ -52,14 +53,14 @@ enum mode_flag {
     MODE_SAMPLED = 16, /* most blocks are not recorded (sampler.h) */
     MODE_SPECIAL_BLOCKS =
         32, /* blocks are zeroed, or some are bootstrap blocks (real_bootstrap_allocate) */
-    MODE_WAKEUP = 64, /* the recorder may have a command (control_commands.h) */
+    MODE_COMMAND_PENDING = 64, /* the recorder may have a command (control_commands.h) */
 };
 
-extern MTRACE_HIDDEN _Atomic uint32_t g_state_ways; /* of enum mode_flag; written by state.c */
+extern MTRACE_HIDDEN _Atomic uint32_t g_mode_flags; /* of enum mode_flag; written by state.c */
 
 static inline unsigned mode_flags(void)
 {
-    return atomic_load_explicit(&g_state_ways, memory_order_relaxed);
+    return atomic_load_explicit(&g_mode_flags, memory_order_relaxed);
 }
 
 static inline bool mode_has(unsigned ways)
@@ -77,7 +78,7 @@ static inline bool state_has_callbacks(void)
 }
 
 /* Makes the next event of any thread look for commands. */
-void state_wakeup(void);
+void state_set_command_pending(void);
 
 /* Clears the wakeup flag. Called before the command is read, so that a later one sets it again. */
 void state_clear_wakeup(void);
@@ -175,18 +176,18 @@ uint32_t state_pid(void);
  * memory in place of the log. Code outside the guard would find nothing when the handler returns in
  * the child, so it blocks signals. Sections nest.
  */
-struct quiet {
+struct signals_block {
     struct sys_signals mask;
     bool is_blocked;
 };
 
-/* False: this process does not record; do not call quiet_end. A fork child may start its own log
- * here. */
-MTRACE_NODISCARD bool quiet_begin(struct quiet *ret_quiet);
-void quiet_end(const struct quiet *quiet);
+/* False: this process does not record; do not call signals_block_end. A fork child may start its
+ * own log here. */
+MTRACE_NODISCARD bool signals_block_begin(struct signals_block *ret_quiet);
+void signals_block_end(const struct signals_block *quiet);
 
-/* Blocks signals also if there is no log; always call quiet_end. True: there is a log. */
-bool quiet_begin_always(struct quiet *ret_quiet);
+/* Blocks signals also if there is no log; always call signals_block_end. True: there is a log. */
+bool quiet_begin_always(struct signals_block *ret_quiet);
 
 /* Counts a dropped event. */
 void quiet_count_drop(enum log_drop reason);

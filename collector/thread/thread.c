@@ -71,8 +71,8 @@ void thread_numbers_forget(void)
 /* ---- the thread ---- */
 
 enum {
-    KEY_ROUNDS = 4,        /* PTHREAD_DESTRUCTOR_ITERATIONS of glibc */
-    MOST_KEYS_INLINE = 32, /* for higher keys glibc allocates memory */
+    KEY_ROUNDS = 4,       /* PTHREAD_DESTRUCTOR_ITERATIONS of glibc */
+    MAX_KEYS_INLINE = 32, /* for higher keys glibc allocates memory */
     /* free space that makes a segment worth passing on to another thread */
     PARTIAL_BYTES = 64 * sizeof(uint64_t),
 };
@@ -472,7 +472,7 @@ void thread_look_ended(uint64_t guard)
 
 /* A call nested in a recording needs no guard. A muted thread has it closed, and a dead thread
  * cannot close it. */
-bool thread_look_begins(const struct unwind_origin *origin, uint64_t *ret_guard)
+bool thread_read_begin(const struct unwind_origin *origin, uint64_t *ret_guard)
 {
     struct thread *thread = &g_thread;
     uint64_t guard = thread->guard;
@@ -575,5 +575,5 @@ void thread_init(void)
     *(void **)(void *)&g_libc.init_attributes = real_find_in_libc("pthread_attr_init");
     *(void **)(void *)&g_libc.destroy_attributes = real_find_in_libc("pthread_attr_destroy");
     *(void **)(void *)&g_libc.get_stack_size = real_find_in_libc("pthread_attr_getstacksize");
-    g_has_key = __pthread_key_create(&g_key, destroy) == 0 && g_key < MOST_KEYS_INLINE;
+    g_has_key = __pthread_key_create(&g_key, destroy) == 0 && g_key < MAX_KEYS_INLINE;
 }

@@ -30,10 +30,10 @@
  *        (SG-6).
  *   TH-4 Abandoned recordings. A signal handler may leave the collector by siglongjmp, so
  *        thread_leave never runs and the guard would reject every later call. To detect this, the
- *        guard stores where the wrapper was called: the address W after its return address, and 16
- *        bits of that address. A later call with frame address F proves that the recording was
- *        abandoned if
- *          (a) F's own frames overlap the word before W, or
+ *        guard stores where the wrapper was called: W, the stack address just above the wrapper's
+ *        return address, and the low 16 bits of the return address. A later call with frame address
+ *        F proves that the recording was abandoned if
+ *          (a) the word before W lies inside the frames of the new call, or
  *          (b) that word no longer holds the return address, or its page is gone, or
  *          (c) F and W are on the thread's own stack, F is above W, and F is not on an alternate
  *              signal stack: signal handlers always run below what they interrupt.
@@ -131,7 +131,7 @@ struct thread {
     struct log_segment *segment;
     uint64_t base_ticks;    /* times in the segment are relative to this now */
     uint64_t last_ticks;    /* of the last record: LF-6 */
-    uint64_t slow_ticks;    /* later events take the slow path: a new base, or a look (CT-2) */
+    uint64_t slow_ticks;    /* from here on: the slow path, for a new base or the mailbox (RO-4) */
     uint64_t outer_guard;   /* value outside of a guarded call; allocator_guard.h */
     uintptr_t outer_frame;  /* of that call */
     uint32_t group;         /* that events are charged to from now on: TH-6 */
@@ -219,11 +219,11 @@ uint32_t thread_n_stranded(void);
  * Around reading the log without recording an event: a fork in a signal handler is detected as in a
  * recording. False: there is no log. Otherwise call thread_look_ended with *ret_guard.
  */
-bool thread_look_begins(const struct unwind_origin *origin, uint64_t *ret_guard);
+bool thread_read_begin(const struct unwind_origin *origin, uint64_t *ret_guard);
 void thread_look_ended(uint64_t guard);
 
 /* The next event looks at its segment first (reservation_make_slow). */
-static inline void thread_look_again(void)
+static inline void thread_force_slow_path(void)
 {
     g_thread.limit = NULL;
 }
@@ -233,7 +233,7 @@ static inline void thread_set_group(uint32_t group)
 {
     g_thread.group = group;
     atomic_signal_fence(memory_order_seq_cst);
-    thread_look_again();
+    thread_force_slow_path();
 }
 
 enum {

@@ -13,7 +13,7 @@ enum {
 
     PENDING = 4,
 
-    MOST_PROVEN_PAGES = 4096, /* if more than 16 MiB are in use, each word is probed */
+    MAX_PROVEN_PAGES = 4096, /* if more than 16 MiB are in use, each word is probed */
 
     /* Values of `high` that no stack or hole has. */
     FREE = 0,
@@ -143,7 +143,7 @@ static void end_bounds(struct unwind_memory *own)
 /* From the start of a page up to the first hole before `end`. */
 static uintptr_t find_hole(uintptr_t from, uintptr_t end)
 {
-    for (unsigned n = 0; n < MOST_PROVEN_PAGES && from < end && sys_is_readable(from); n++)
+    for (unsigned n = 0; n < MAX_PROVEN_PAGES && from < end && sys_is_readable(from); n++)
         from += ARCH_PAGE_BYTES;
     return from < end ? from : end;
 }

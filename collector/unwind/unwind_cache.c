@@ -9,7 +9,7 @@
 
 enum {
     FIRST_LINES = 1 << 10, /* 64 KiB */
-    MOST_LINES = 1 << 15,  /* 2 MiB */
+    MAX_LINES = 1 << 15,   /* 2 MiB */
     LINE_BYTES = UNWIND_CACHE_WAYS * sizeof(struct unwind_cache_entry),
 };
 
@@ -133,7 +133,7 @@ static void grow_unblocked(struct unwind_cache *old)
 {
     struct unwind_cache *larger;
 
-    if (old->n_lines >= MOST_LINES
+    if (old->n_lines >= MAX_LINES
         || atomic_exchange_explicit(&g_is_growing, true, memory_order_acquire))
         return;
     if (atomic_load_explicit(&g_unwind_cache, memory_order_acquire) == old

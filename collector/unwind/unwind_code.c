@@ -9,8 +9,8 @@
 enum {
     INSTRUCTION_BYTES = 1 << ARCH_CODE_SHIFT, /* at least */
     WORD_BYTES = sizeof(uint32_t),
-    MOST_WINDOWS = 170, /* some 256 KiB of a function, before the call */
-    PART_BYTES = 1024,  /* of a function, up to the call */
+    MAX_WINDOWS = 170, /* some 256 KiB of a function, before the call */
+    PART_BYTES = 1024, /* of a function, up to the call */
 };
 
 static bool is_all_readable(uintptr_t address, size_t n_bytes)
@@ -65,7 +65,7 @@ static void describe(const struct arch_code_frame *frame, bool has_fp, struct cf
  * whether there is a frame pointer. */
 static bool read_rest(struct arch_code_rest *rest, struct unwind_code_scratch *scratch)
 {
-    for (unsigned i = 0; i < 2 * MOST_WINDOWS; i++) {
+    for (unsigned i = 0; i < 2 * MAX_WINDOWS; i++) {
         /* the next page may be unmapped */
         const size_t of_page = ARCH_PAGE_BYTES - rest->at % ARCH_PAGE_BYTES;
         size_t n_bytes = PART_BYTES;
@@ -107,7 +107,7 @@ bool unwind_code_find_row(uintptr_t address, uintptr_t low, struct unwind_code_s
 
     if (!ARCH_HAS_CODE_FRAMES || !unwind_code_is_behind_call(end))
         return false;
-    for (unsigned i = 0; i < MOST_WINDOWS && end > low; i++) {
+    for (unsigned i = 0; i < MAX_WINDOWS && end > low; i++) {
         const bool is_first = end - low <= window_bytes; /* of the available code */
         const size_t n_bytes = is_first ? end - low : window_bytes;
         const size_t n_before = is_first ? 0 : ARCH_CODE_BEFORE_BYTES;
@@ -121,7 +121,7 @@ bool unwind_code_find_row(uintptr_t address, uintptr_t low, struct unwind_code_s
             return finish(&frame, start, address + 1, scratch, ret_row);
         if (answer != ARCH_CODE_GO_ON || is_first)
             return false;
-        end = start + n_before + ARCH_MOST_FRAME_CODE;
+        end = start + n_before + ARCH_MAX_FRAME_CODE;
     }
     return false;
 }

@@ -7,11 +7,11 @@
 #include <string.h>
 
 enum {
-    MOST_KEPT = 64, /* states of ended threads; each uses some 50 KiB */
+    MAX_KEPT = 64, /* states of ended threads; each uses some 50 KiB */
 };
 
 static struct block_pool g_states = {.block_bytes = sizeof(struct unwind_state),
-                                     .most_kept = MOST_KEPT};
+                                     .max_kept = MAX_KEPT};
 
 void unwind_state_init(void)
 {

@@ -39,7 +39,7 @@ static void visit_head(struct incremental_import *incremental, struct statistics
     checkpoint_io_u32(io, &n_beginnings);
     incremental->n_beginnings = n_beginnings;
     incremental->clocks = checkpoint_io_array(io, incremental->clocks, &incremental->n_clocks,
-                                              &incremental->clocks_capacity, CHECKPOINT_MOST,
+                                              &incremental->clocks_capacity, CHECKPOINT_MAX,
                                               sizeof *incremental->clocks);
 }
 
@@ -47,7 +47,7 @@ static void visit_pasts(struct incremental_import *incremental, struct checkpoin
 {
     size_t n = incremental->n_pasts;
 
-    checkpoint_io_count(io, &n, CHECKPOINT_MOST);
+    checkpoint_io_count(io, &n, CHECKPOINT_MAX);
     for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         struct log_set_past *pasts = dynamic_array_reserve(
             incremental->pasts, &incremental->pasts_capacity, i + 1, sizeof *pasts);

@@ -12,9 +12,9 @@
 /* Pauses before a checkpoint that is due to low disk space or a backlog. LEAST: after one that
  * freed space. CERTAIN: after one that freed none, until everything written by then is certain,
  * plus a margin for the clocks. MOST: upper limit while such checkpoints free none. */
-#define LEAST_HURRY_NS   UINT64_C(1000000000)
+#define MIN_HURRY_NS     UINT64_C(1000000000)
 #define CERTAIN_HURRY_NS (SOLE_TIME_LIMIT_NS + SOLE_TIME_LIMIT_NS / 16)
-#define MOST_HURRY_NS    UINT64_C(60000000000)
+#define MAX_HURRY_NS     UINT64_C(60000000000)
 
 /* SK-4: reserves 1.5 times the last size, or at least that size. */
 static void reserve(const struct checkpoint_writer *follower, struct state_writer **writer)
@@ -35,7 +35,7 @@ int checkpoint_writer_begin(struct checkpoint_writer *follower, const char *log_
     struct state_reader *reader;
     int code = state_reader_open(log_path, &reader, err);
 
-    *follower = (struct checkpoint_writer){.log_path = log_path, .hurry_pause_ns = LEAST_HURRY_NS};
+    *follower = (struct checkpoint_writer){.log_path = log_path, .hurry_pause_ns = MIN_HURRY_NS};
     if (code == 0 && reader) {
         struct checkpoint_io_source source = state_reader_source(reader);
         follower->checkpoint_io_bytes = log_rotation_state_bytes(log_path);
@@ -183,7 +183,7 @@ static bool remove_done(const struct incremental_import *incremental)
 }
 
 static int write_state(struct checkpoint_writer *follower, struct incremental_import *incremental,
-                       const struct log_file *header, struct error *err)
+                       const struct log_header *header, struct error *err)
 {
     int code = follower->next ? 0 : state_writer_open(follower->log_path, &follower->next, err);
 
@@ -213,10 +213,10 @@ static uint64_t pause_before_hurry(const struct checkpoint_writer *follower, boo
     uint64_t pause_ns = follower->is_hurried ? 2 * follower->hurry_pause_ns : 0;
 
     if (has_made_some)
-        return LEAST_HURRY_NS;
+        return MIN_HURRY_NS;
     if (pause_ns < CERTAIN_HURRY_NS)
         return CERTAIN_HURRY_NS;
-    return pause_ns < MOST_HURRY_NS ? pause_ns : MOST_HURRY_NS;
+    return pause_ns < MAX_HURRY_NS ? pause_ns : MAX_HURRY_NS;
 }
 
 /* Removed files are the only thing that frees disk space. */

@@ -38,7 +38,7 @@ static void rest(const struct incremental_import *incremental, uint64_t rest_ns,
 /* Has a program begun to write? The recorder creates the file a moment earlier. */
 static bool has_begun(const char *path)
 {
-    struct log_file header;
+    struct log_header header;
     int fd = writer_liveness_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = fd >= 0 ? pread(fd, &header, sizeof(header), 0) : -1;
 

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LEAST_REST_NS UINT64_C(100000000)
-#define MOST_REST_NS  UINT64_C(30000000000)
+#define MIN_REST_NS UINT64_C(100000000)
+#define MAX_REST_NS UINT64_C(30000000000)
 /* Least pause between two checks of the program's processor time. */
 #define WORK_REST_NS UINT64_C(100000000)
 /* Pause between two checks whether a program still waits for an answer. */
@@ -32,8 +32,8 @@
 /* Pause between two checks of the size of a bounded log. */
 #define STATE_REST_NS UINT64_C(50000000)
 /* After an answer, and in total, because a bounded log must not grow. */
-#define ASKED_WAIT_NS      UINT64_C(1000000000)
-#define MOST_ASKED_WAIT_NS UINT64_C(5000000000)
+#define ASKED_WAIT_NS     UINT64_C(1000000000)
+#define MAX_ASKED_WAIT_NS UINT64_C(5000000000)
 /* The wait also ends at this backlog, a quarter of the size at which the recorder drops events
  * (log_rotation.h). */
 #define PATIENT_BYTES (UINT64_C(64) << 20)
@@ -44,7 +44,7 @@
 #define STATE_LOOK_REST 50
 
 enum {
-    LEAST_MAPPED_BYTES = 1 << 17,
+    MIN_MAPPED_BYTES = 1 << 17,
     ORDER_WAIT_MS = 1000, /* for the requester's extent; nothing is imported while waiting (KP-3) */
 };
 
@@ -149,13 +149,13 @@ static void look(struct follower *follower)
                              incremental_import_opening_ns(follower->incremental) * OPENING_REST);
     bool is_still = code || incremental_import_n_kept(follower->incremental) == n_kept;
 
-    follower->rest_ns = is_still ? follower->rest_ns * 2 : LEAST_REST_NS;
-    if (follower->rest_ns > MOST_REST_NS)
-        follower->rest_ns = MOST_REST_NS;
+    follower->rest_ns = is_still ? follower->rest_ns * 2 : MIN_REST_NS;
+    if (follower->rest_ns > MAX_REST_NS)
+        follower->rest_ns = MAX_REST_NS;
     follower->earliest_ns = now_ns + rest_ns;
     follower->due_ns = later(follower->earliest_ns, now_ns + follower->rest_ns);
     follower->work_ns = work_ns + rest_ns;
-    follower->latest_ns = later(follower->due_ns, now_ns + MOST_REST_NS);
+    follower->latest_ns = later(follower->due_ns, now_ns + MAX_REST_NS);
 }
 
 /* KP-3: while a request is pending, nothing after its time is imported, since it could not be cut
@@ -172,7 +172,7 @@ static uint64_t instant_to_take_in(struct follower *follower)
         follower->unasked_ns = now_ns;
         follower->patient_ns = 0;
     } else if (follower->patient_ns == 0) {
-        follower->patient_ns = now_ns + MOST_ASKED_WAIT_NS;
+        follower->patient_ns = now_ns + MAX_ASKED_WAIT_NS;
     }
     return follower->patient_ns > now_ns && follower->state.seen_bytes < PATIENT_BYTES
                ? earlier(now_ns, follower->unasked_ns + FOLLOWER_MARGIN_NS)
@@ -261,13 +261,13 @@ static void look_soon(struct follower *follower, uint64_t asked_ns)
     if (follower->has_state) {
         note_answer(follower, asked_ns);
         uint64_t wait_ns =
-            earlier(monotonic_now_ns() + ASKED_WAIT_NS, follower->taken_ns + MOST_ASKED_WAIT_NS);
+            earlier(monotonic_now_ns() + ASKED_WAIT_NS, follower->taken_ns + MAX_ASKED_WAIT_NS);
         follower->due_ns = later(follower->due_ns, wait_ns);
         return;
     }
-    uint64_t soon_ns = later(follower->earliest_ns, monotonic_now_ns() + LEAST_REST_NS);
+    uint64_t soon_ns = later(follower->earliest_ns, monotonic_now_ns() + MIN_REST_NS);
 
-    follower->rest_ns = LEAST_REST_NS;
+    follower->rest_ns = MIN_REST_NS;
     if (follower->due_ns > soon_ns)
         follower->due_ns = soon_ns;
 }
@@ -348,11 +348,11 @@ int follower_run(const struct import_options *options, bool has_state, struct pr
 {
     /* A freed block on the heap would be written and so copied by a child process. Blocks of their
      * own mappings are just unmapped. */
-    (void)mallopt(M_MMAP_THRESHOLD, LEAST_MAPPED_BYTES);
+    (void)mallopt(M_MMAP_THRESHOLD, MIN_MAPPED_BYTES);
     struct follower follower = {.options = options,
                                 .has_state = has_state,
                                 .progress = progress,
-                                .rest_ns = LEAST_REST_NS,
+                                .rest_ns = MIN_REST_NS,
                                 .due_ns = monotonic_now_ns() + LONG_REST_NS};
     bool is_asked_for = true;
     int code = incremental_import_open(options, progress, &follower.incremental, err);

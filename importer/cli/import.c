@@ -29,7 +29,7 @@ enum {
     SPILL_BYTES_PER_EVENT = 12,
     DATABASE_BYTES_PER_ROW = 48, /* with everything that belongs to it */
     INDEX_BYTES_PER_ROW = 24,    /* temporary and permanent */
-    LEAST_BYTES = 1 << 20,
+    MIN_BYTES = 1 << 20,
 };
 
 /* ---- pass 1 ---- */
@@ -456,7 +456,7 @@ static void take_result(struct import *import, struct import_result *result)
     }
     result->is_growing = log_set_is_growing(import->logs);
     if (definitions->n_processes)
-        result->is_bounded = (definitions->processes[1].flags & LOG_FLAG_RING) != 0;
+        result->is_bounded = (definitions->processes[1].flags & LOG_FLAG_BOUNDED) != 0;
     if (definitions->n_processes)
         result->foreign_malloc = (definitions->processes[1].flags & LOG_FLAG_FOREIGN_MALLOC) != 0;
     result->damage = *log_set_damage(import->logs);
@@ -479,9 +479,8 @@ static int create_database(struct import *import, struct error *err)
         database_let_pass(import->database);
     /* afterwards, because it removes what a killed import left */
     return code ? code
-                : database_check_space(options->target,
-                                       LEAST_BYTES + n_events * SPILL_BYTES_PER_EVENT + row_bytes,
-                                       err);
+                : database_check_space(
+                    options->target, MIN_BYTES + n_events * SPILL_BYTES_PER_EVENT + row_bytes, err);
 }
 
 static int make_statistics(struct import *import, struct error *err)
@@ -504,7 +503,7 @@ static int check_space_for_rows(const struct import *import, struct error *err)
     uint64_t row_bytes =
         DATABASE_BYTES_PER_ROW + (import->options->index ? INDEX_BYTES_PER_ROW : 0);
 
-    return database_check_space(import->options->target, LEAST_BYTES + n_rows * row_bytes, err);
+    return database_check_space(import->options->target, MIN_BYTES + n_rows * row_bytes, err);
 }
 
 static int write_all(struct import *import, struct import_result *result, struct error *err)

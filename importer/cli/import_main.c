@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* mtrace-import: the command line. */
+#include "importer/cli/bounded_import.h"
 #include "importer/cli/follow.h"
 #include "importer/cli/follower.h"
 #include "importer/cli/import.h"
-#include "importer/cli/ring_import.h"
 #include "lib/base/dynamic_array.h"
 #include "lib/base/file_io.h"
 #include "lib/base/option_value.h"
@@ -384,11 +384,11 @@ static int import(struct arguments *arguments, struct progress *progress, struct
 
     may_end_at_once = !arguments->follow; /* --follow still has a round to do */
     if (code == 0 && arguments->follow)
-        code = ring_import_check_follow(&arguments->import, err);
+        code = bounded_import_check_follow(&arguments->import, err);
     if (code == 0 && arguments->follow)
         code = follow_run(&arguments->import, progress, &interrupted, &result, err);
     else if (code == 0)
-        code = ring_import_run(&arguments->import, progress, &result, err);
+        code = bounded_import_run(&arguments->import, progress, &result, err);
     may_end_at_once = false;
     (void)alarm(0);
     if (code == 0)

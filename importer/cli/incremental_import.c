@@ -14,7 +14,7 @@ enum {
     MIN_THREADS = 256,
     MIN_BACKTRACES = 1 << 16,
     MIN_POOLS = 64,
-    MOST_WARY_STEPS = 4,
+    MAX_WARY_STEPS = 4,
 };
 
 static const struct statistics_limits sole_limits = {.extents = 1 << 14,
@@ -220,9 +220,9 @@ static int take_definitions(struct incremental_import *incremental, bool *ret_is
 static uint64_t wary_mark(const struct incremental_import *incremental)
 {
     uint64_t mark =
-        log_set_mark(incremental->import.logs, incremental->is_sole ? SOLE_TIME_LIMIT_NS : 0);
+        log_set_watermark(incremental->import.logs, incremental->is_sole ? SOLE_TIME_LIMIT_NS : 0);
     uint64_t n_again = incremental->n_beginnings > 1 ? incremental->n_beginnings - 1 : 0;
-    uint64_t more = (n_again < MOST_WARY_STEPS ? n_again : MOST_WARY_STEPS) * WARY_STEP_NS
+    uint64_t more = (n_again < MAX_WARY_STEPS ? n_again : MAX_WARY_STEPS) * WARY_STEP_NS
                     << CLOCK_MAP_FRACTION_BITS;
 
     if (mark == UINT64_MAX)
@@ -249,7 +249,7 @@ static uint64_t mark_before(const struct incremental_import *incremental, uint64
 
 void incremental_import_take_pieces(struct incremental_import *incremental, uint64_t n_bytes)
 {
-    incremental->most_bytes = n_bytes;
+    incremental->max_bytes = n_bytes;
 }
 
 bool incremental_import_is_behind(const struct incremental_import *incremental)
@@ -344,7 +344,7 @@ static void digest_pasts(struct incremental_import *incremental)
                 clock_past_digest(&incremental->pasts[i].clock, incremental->clocks[i].final_ticks);
 }
 
-/* LI-4: until the first segment of a log is packed, all readings are present but may still be
+/* LI-3: until the first segment of a log is packed, all readings are present but may still be
  * rounded. */
 static bool is_rounded(const struct log_input *input)
 {
@@ -479,9 +479,9 @@ int incremental_import_go_on(struct incremental_import *incremental, bool *ret_i
 
 static uint64_t piece_before(struct incremental_import *incremental, uint64_t mark)
 {
-    uint64_t end = incremental->most_bytes ? log_set_piece_end(
-                       incremental->import.logs, incremental->stream.mark, incremental->most_bytes)
-                                           : UINT64_MAX;
+    uint64_t end = incremental->max_bytes ? log_set_piece_end(
+                       incremental->import.logs, incremental->stream.mark, incremental->max_bytes)
+                                          : UINT64_MAX;
 
     incremental->is_behind = end < mark;
     return incremental->is_behind ? end : mark;
@@ -520,7 +520,7 @@ static int try_advance(struct incremental_import *incremental, uint64_t until_ns
     incremental->keeps_logs = false;
     incremental->sure_mark = incremental->final_ticks = 0;
     incremental->is_behind = false;
-    if (code == 0 && incremental->most_bytes) /* an import in pieces is not urgent */
+    if (code == 0 && incremental->max_bytes) /* an import in pieces is not urgent */
         log_set_be_frugal(incremental->import.logs);
     if (code || !incremental_import_is_fit(incremental))
         return code;

@@ -4,7 +4,7 @@
  * can be written at any time.
  *
  * incremental_import_advance opens the log as it is now and imports the events up to the watermark
- * (log_set_mark), before which no new event can come. incremental_import_write also reads the
+ * (log_set_watermark), before which no new event can come. incremental_import_write also reads the
  * events after it and writes the database. It does so in a forked child, whose changes are lost
  * when it exits, or, the last time, in this process. So a database has everything that the log has,
  * and only what is certain is kept.
@@ -173,11 +173,11 @@ struct incremental_import {
     const char *why;
     struct statistics_limits limits; /* all 0 unless is_sole */
     bool keeps_logs;                 /* the next advance does not open them again */
-    bool is_sole;        /* imported segments may be removed: no new start is possible */
-    uint64_t most_bytes; /* limit of an advance; 0: none */
-    bool is_behind;      /* the last advance reached it */
-    bool has_no_rows;    /* no rows can be written of the kept part */
-    bool is_unfit;       /* nothing of this recording can be kept */
+    bool is_sole;       /* imported segments may be removed: no new start is possible */
+    uint64_t max_bytes; /* limit of an advance; 0: none */
+    bool is_behind;     /* the last advance reached it */
+    bool has_no_rows;   /* no rows can be written of the kept part */
+    bool is_unfit;      /* nothing of this recording can be kept */
     /* Templates for databases written by children. Those that omit tables have no views, since only
      * mtrace-query opens them. */
     struct database_blank whole, small;

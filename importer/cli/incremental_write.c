@@ -253,7 +253,7 @@ static bool know_marker(struct incremental_import *incremental,
         >> CLOCK_MAP_FRACTION_BITS;
     if (logs->n_inputs == 1) /* with several logs it is unknown whether everything is there */
         incremental->sure_mark =
-            log_set_mark_before(logs, options->marker_ticks, &incremental->final_ticks);
+            log_set_watermark_before(logs, options->marker_ticks, &incremental->final_ticks);
     return true;
 }
 
@@ -314,7 +314,7 @@ static int cut_logs(struct incremental_import *incremental, const struct import_
     else if (code == 0)
         code = incremental_import_go_on(incremental, ret_is_other, err);
     if (code == 0 && !*ret_is_other && options->run_id
-        && !log_set_emit_only(import->logs, options->run_id))
+        && !log_set_keep_only_run(import->logs, options->run_id))
         code = error_set(err, ERROR_NOT_FOUND,
                          "the log of the requesting process is not among those of its run");
     return code;

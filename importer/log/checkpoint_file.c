@@ -38,20 +38,20 @@ static int append(struct state_writer *writer, const void *bytes, size_t n_bytes
     return failure ? error_set_errno(err, failure, "cannot write '%s'", writer->name) : 0;
 }
 
-static int write_header(struct state_writer *writer, const struct log_file *header,
+static int write_header(struct state_writer *writer, const struct log_header *header,
                         struct error *err)
 {
-    _Alignas(struct log_file) uint8_t page[LOG_FILE_HEADER_BYTES] = {0};
-    struct log_file *file = (struct log_file *)page;
+    _Alignas(struct log_header) uint8_t page[LOG_FILE_HEADER_BYTES] = {0};
+    struct log_header *file = (struct log_header *)page;
 
     memcpy(file, header, sizeof(*file));
     memcpy(file->magic, LOG_MAGIC, sizeof(file->magic));
     file->form = LOG_FORM_PACKED;
-    file->flags |= LOG_FLAG_RING;
+    file->flags |= LOG_FLAG_BOUNDED;
     return append(writer, page, sizeof(page), err);
 }
 
-int state_writer_begin(struct state_writer *writer, const struct log_file *header,
+int state_writer_begin(struct state_writer *writer, const struct log_header *header,
                        struct error *err)
 {
     writer->run_id = header->run_id;
@@ -155,7 +155,7 @@ struct state_reader {
     uint64_t chunk[PACK_PAYLOAD_MAX_BYTES / sizeof(uint64_t)];
 };
 
-static bool read_header(int fd, struct log_file *ret)
+static bool read_header(int fd, struct log_header *ret)
 {
     size_t n;
 
@@ -167,8 +167,8 @@ static bool read_header(int fd, struct log_file *ret)
 static bool is_bounded(const char *log_path, uint64_t *ret_run_id)
 {
     int fd = writer_liveness_open(log_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct log_file file;
-    bool is_it = fd >= 0 && read_header(fd, &file) && (file.flags & LOG_FLAG_RING);
+    struct log_header file;
+    bool is_it = fd >= 0 && read_header(fd, &file) && (file.flags & LOG_FLAG_BOUNDED);
 
     if (fd >= 0)
         close(fd);
@@ -192,7 +192,7 @@ int checkpoint_file_is_bounded(const char *path, bool *ret, struct error *err)
 static int open_state(struct state_reader *reader, const char *log_path, bool *ret_is_there,
                       struct error *err)
 {
-    struct log_file header;
+    struct log_header header;
     uint64_t run_id;
 
     *ret_is_there = false;

@@ -36,7 +36,7 @@ int state_writer_open(const char *log_path, struct state_writer **ret, struct er
 bool state_writer_reserve(struct state_writer *writer, uint64_t n_bytes);
 
 /* Begins a file, before the first chunk; call again after a failure. header: of the log. */
-int state_writer_begin(struct state_writer *writer, const struct log_file *header,
+int state_writer_begin(struct state_writer *writer, const struct log_header *header,
                        struct error *err);
 struct checkpoint_io_sink state_writer_sink(struct state_writer *writer);
 /* Makes the file the current checkpoint. *ret_has_old: the writer keeps the file of the previous

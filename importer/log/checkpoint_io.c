@@ -20,7 +20,7 @@ _Static_assert((int)CHECKPOINT_PARTS <= (int)CHUNK_CACHE_PARTS, "a memo has all 
 enum {
     LEVEL = 1,
     RAW_BYTES = CHECKPOINT_CHUNK_BYTES - 512, /* most that zstd adds to incompressible data */
-    TEXT_MOST = 1 << 20,
+    TEXT_MAX = 1 << 20,
 };
 
 struct saved_text {
@@ -399,7 +399,7 @@ static void load_keyed(struct checkpoint_io *io, struct hash_map *keyed, size_t 
     if (!element)
         checkpoint_io_no_memory(io);
     same_size(io, element_bytes);
-    checkpoint_io_count(io, &n, CHECKPOINT_MOST - 1);
+    checkpoint_io_count(io, &n, CHECKPOINT_MAX - 1);
     for (size_t i = 0; i < n && io->code == 0; i++) {
         checkpoint_io_bytes(io, element, element_bytes);
         checkpoint_io_check(io, !hash_map_find(keyed, element, key_bytes, element_bytes),
@@ -419,7 +419,7 @@ void checkpoint_io_keyed(struct checkpoint_io *io, struct hash_map *keyed, size_
     if (io->is_loading)
         load_keyed(io, keyed, key_bytes, element_bytes);
     else
-        checkpoint_io_array(io, keyed->elements, &keyed->n, &keyed->capacity, CHECKPOINT_MOST,
+        checkpoint_io_array(io, keyed->elements, &keyed->n, &keyed->capacity, CHECKPOINT_MAX,
                             element_bytes);
 }
 
@@ -453,8 +453,8 @@ static void save_text(struct checkpoint_io *io, const char *text, size_t n_bytes
         number = (uint32_t)(saved - (struct saved_text *)io->saved_texts.elements) + 1;
     checkpoint_io_u32(io, &number);
     if (saved && io->saved_texts.n > n_before) {
-        checkpoint_io_check(io, n_bytes <= TEXT_MOST, "a text of more than a megabyte");
-        checkpoint_io_count(io, &n_bytes, TEXT_MOST);
+        checkpoint_io_check(io, n_bytes <= TEXT_MAX, "a text of more than a megabyte");
+        checkpoint_io_count(io, &n_bytes, TEXT_MAX);
         put_bytes(io, (const uint8_t *)text, n_bytes);
     }
 }
@@ -465,7 +465,7 @@ static void load_new_text(struct checkpoint_io *io)
         dynamic_array_reserve(io->texts, &io->max_texts, io->n_texts + 1, sizeof *texts);
     size_t n_bytes = 0;
 
-    checkpoint_io_count(io, &n_bytes, TEXT_MOST);
+    checkpoint_io_count(io, &n_bytes, TEXT_MAX);
     char *bytes = calloc(n_bytes + 1, 1);
     if (texts)
         io->texts = texts;

@@ -35,7 +35,7 @@ enum {
         48 * 1024, /* with its header: less than a frame of a packed log holds */
 };
 
-#define CHECKPOINT_MOST UINT32_MAX /* limit of counts that have no other */
+#define CHECKPOINT_MAX UINT32_MAX /* limit of counts that have no other */
 
 /* In this order. */
 enum checkpoint_io_part {

@@ -141,7 +141,7 @@ static void batch_open(struct batch *batch, const struct clock_map *map,
 
 /* Least length of a batch. An import of a running program waits for the end of a batch, so batches
  * with many pairs are short. */
-static uint64_t least_length(const struct batch *batch)
+static uint64_t min_length(const struct batch *batch)
 {
     return batch->n_pairs < CLOCK_MAP_MANY_PAIRS ? CLOCK_MAP_BATCH_NS : CLOCK_MAP_SHORT_NS;
 }
@@ -158,7 +158,7 @@ static bool batch_add(struct batch *batch, const struct clock_map *map,
     }
     if (pair->ticks == batch->last_ticks) /* the same segment in the pool and packed */
         return false;
-    if (pair->ns >= batch->opening->ns + least_length(batch))
+    if (pair->ns >= batch->opening->ns + min_length(batch))
         return pair->ticks > batch->best->ticks && pair->ns > batch->best->ns;
     batch->n_pairs++;
     batch->last_ticks = pair->ticks;
@@ -480,7 +480,7 @@ int clock_past_take(struct clock_past *past, const struct clock_map *map, uint64
     past->has_open = map->has_open;
     if (clock_past_is_due(map, mark))
         close_at(past, map, find_behind(map, mark));
-    if (past->n_closed > CLOCK_PAST_MOST)
+    if (past->n_closed > CLOCK_PAST_MAX)
         make_coarser(past, find_behind(map, mark));
     return 0;
 }
@@ -524,7 +524,7 @@ int clock_map_put_past(struct clock_map *map, const struct clock_past *past)
 void clock_past_visit(struct clock_past *past, struct checkpoint_io *io)
 {
     past->pairs = checkpoint_io_array(io, past->pairs, &past->n_pairs, &past->capacity,
-                                      CHECKPOINT_MOST, sizeof(*past->pairs));
+                                      CHECKPOINT_MAX, sizeof(*past->pairs));
     checkpoint_io_bool(io, &past->has_open);
     checkpoint_io_count(io, &past->n_closed, past->n_pairs);
     checkpoint_io_check(io,

@@ -138,7 +138,7 @@ struct clock_past {
 };
 
 enum {
-    CLOCK_PAST_MOST =
+    CLOCK_PAST_MAX =
         1 << 14 /* knots: the last three minutes or more keep all; older ones are thinned */
 };
 

@@ -173,21 +173,21 @@ static int check_range(const struct log_file_reader *file, const char *name, uin
 
 static int check_header(const struct log_file_reader *file, struct error *err)
 {
-    const struct log_file *header = &file->header;
+    const struct log_header *header = &file->header;
     int r = log_header_check(header, file->path, err);
 
     if (r == 0)
         r = check_range(file, "form", header->form, LOG_FORM_RAW, LOG_FORM_PACKED,
-                        offsetof(struct log_file, form), err);
+                        offsetof(struct log_header, form), err);
     if (r == 0)
         r = check_range(file, "segment size", header->segment_bytes, LOG_SEGMENT_BYTES,
-                        LOG_SEGMENT_BYTES, offsetof(struct log_file, segment_bytes), err);
+                        LOG_SEGMENT_BYTES, offsetof(struct log_header, segment_bytes), err);
     if (r == 0 && header->clock == 0 && header->start_ticks == 0)
         return error_set(err, ERROR_FORMAT, "'%s' is empty: its program has not begun to record",
                          file->path);
     if (r == 0)
         r = check_range(file, "clock", header->clock, LOG_CLOCK_MONOTONIC, LOG_CLOCK_TSC,
-                        offsetof(struct log_file, clock), err);
+                        offsetof(struct log_header, clock), err);
     return r;
 }
 
@@ -325,7 +325,7 @@ int log_file_read_samples(struct log_file_reader *file, uint64_t offset, struct 
 
 static enum writer_liveness_state look(
     const struct log_file_reader *file,
-    enum writer_liveness_state (*ask)(const struct log_file *header, int fd))
+    enum writer_liveness_state (*ask)(const struct log_header *header, int fd))
 {
     int fd = file->fd >= 0 ? file->fd
                            : writer_liveness_open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

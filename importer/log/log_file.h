@@ -94,7 +94,7 @@ struct log_file_reader {
     int fd; /* -1: opened for each read (log_file_rest) */
     uint64_t size_bytes;
     uint64_t scanned_bytes;        /* packed: end of the listed frames */
-    struct log_file header;        /* the trailer, if there is one */
+    struct log_header header;      /* the trailer, if there is one */
     bool has_trailer;              /* the file is complete */
     uint32_t rotated_number;       /* number of a rotated log; 0: it is not one */
     uint64_t n_losses, lost_bytes; /* of a rotated log: unreadable places and bytes */

@@ -83,7 +83,7 @@ int log_grown_begin(struct log_input *input, struct log_file_reader *file, uint6
 {
     int r = read_watermark(file, &input->watermark_ticks, err);
 
-    return r ? r : read_number(file, offsetof(struct log_file, next_sequence), ret_sequence, err);
+    return r ? r : read_number(file, offsetof(struct log_header, next_sequence), ret_sequence, err);
 }
 
 /* If a recorder began to elide in the meantime, it is unknown what it had elided by then. */

@@ -105,7 +105,7 @@ static uint64_t later(uint64_t a, uint64_t b)
 }
 
 /* Counters only grow, and the end is written once. */
-static void merge_header(struct log_file *header, const struct log_file *other)
+static void merge_header(struct log_header *header, const struct log_header *other)
 {
     header->flags |= other->flags;
     if (other->last_monotonic_ns > header->last_monotonic_ns) {
@@ -124,8 +124,9 @@ static void merge_header(struct log_file *header, const struct log_file *other)
         memcpy(header->unseen_allocator, other->unseen_allocator, sizeof(header->unseen_allocator));
         memcpy(header->unseen_why, other->unseen_why, sizeof(header->unseen_why));
     }
-    if (!header->inside_allocator[0])
-        memcpy(header->inside_allocator, other->inside_allocator, sizeof(header->inside_allocator));
+    if (!header->embedded_allocator[0])
+        memcpy(header->embedded_allocator, other->embedded_allocator,
+               sizeof(header->embedded_allocator));
     header->n_unreported_modules =
         (uint32_t)later(header->n_unreported_modules, other->n_unreported_modules);
     header->n_deepbound = (uint32_t)later(header->n_deepbound, other->n_deepbound);
@@ -216,7 +217,7 @@ static int fail_missing(const char *log_path, char *missing, struct error *err)
             err, ERROR_FORMAT,
             "'%s' is missing: '%s' was recorded with --aggregate, and its events are in '%s.gN' "
             "and '%s.state' beside it; all of these must be in one folder; a checkpoint that "
-            "cannot be read can be renamed to '%s.state" LOG_ROTATION_FALLBACK "'",
+            "cannot be read can be renamed to '%s.state" LOG_ROTATION_UNREADABLE_SUFFIX "'",
             missing, log_path, log_path, log_path, log_path)
                 : out_of_memory(err);
 
@@ -237,8 +238,9 @@ static bool has_state_beside(const struct log_file_reader *log)
 {
     char *state = process_logs_checkpoint_path(log->path);
     char *fallback = NULL;
-    bool has_fallback =
-        state && asprintf(&fallback, "%s" LOG_ROTATION_FALLBACK, state) >= 0 && is_there(fallback);
+    bool has_fallback = state
+                        && asprintf(&fallback, "%s" LOG_ROTATION_UNREADABLE_SUFFIX, state) >= 0
+                        && is_there(fallback);
 
     return is_there(state) || is_there(log_rotation_state_name(log->path)) || has_fallback;
 }
@@ -246,13 +248,13 @@ static bool has_state_beside(const struct log_file_reader *log)
 /* Rotated logs are removed when a checkpoint contains them. If there is no checkpoint and the first
  * rotated log is missing, they were left behind when the log was moved. A log with its end has
  * their number; one without end and pool had some. */
-static int check_moved(const struct log_input *input, bool has_pool, struct error *err)
+static int check_moved(const struct log_input *input, bool has_live_log, struct error *err)
 {
     const struct log_file_reader *log = input->files[0];
     bool has_first = input->n_rotated_logs > 0 && input->files[1]->rotated_number == 1;
     bool had_none = log->header.n_rotated_logs == 0 && log->header.end_kind != LOG_END_UNKNOWN;
 
-    if (has_first || has_pool || had_none || has_state_beside(log))
+    if (has_first || has_live_log || had_none || has_state_beside(log))
         return 0;
     /* the first one is removed only after a checkpoint */
     return fail_missing(log->path,
@@ -385,8 +387,8 @@ int log_input_read_samples(const struct log_input *input, size_t index, struct p
 /* While the program writes, only segments up to the current sequence are listed: for each thread
  * everything up to some time, whatever is filled after the scan passed. Definitions are listed
  * afterwards, so that those of all listed events exist (LF-3). */
-static int scan_written_pool(struct log_input *input, size_t index, struct log_scan *scan,
-                             struct error *err)
+static int scan_growing_live_log(struct log_input *input, size_t index, struct log_scan *scan,
+                                 struct error *err)
 {
     int r = log_grown_begin(input, input->files[index], &scan->end_sequence, err);
 
@@ -409,40 +411,40 @@ static int scan_written_pool(struct log_input *input, size_t index, struct log_s
 static int scan_live(struct log_input *input, size_t index, struct log_scan *scan,
                      struct error *err)
 {
-    return scan->is_growing ? scan_written_pool(input, index, scan, err)
+    return scan->is_growing ? scan_growing_live_log(input, index, scan, err)
                             : scan_file(input, index, scan, err);
 }
 
 static int scan_files(struct log_input *input, struct log_scan *scan, struct text_arena *arena,
                       struct error *err)
 {
-    const struct log_file *header = &input->files[0]->header;
-    bool has_pool = input->n_files > 1;
+    const struct log_header *header = &input->files[0]->header;
+    bool has_live_log = input->n_files > 1;
     int r = 0;
 
     clock_map_init(&input->clock, header->clock == LOG_CLOCK_MONOTONIC);
-    scan->is_ring = log_input_is_ring(input);
-    scan->has_pool = has_pool;
+    scan->is_bounded = log_input_is_ring(input);
+    scan->has_live_log = has_live_log;
     input->header.run_id = header->run_id;
     /* The pool first: what the recorder packs in the meantime is in the packed file when that is
      * read. */
-    if (has_pool)
+    if (has_live_log)
         r = scan_live(input, 1, scan, err);
-    if (r == 0 && scan->is_ring)
+    if (r == 0 && scan->is_bounded)
         r = add_rotated_logs(input, scan, arena, err);
     if (r == 0)
         r = header->form == LOG_FORM_RAW ? scan_live(input, 0, scan, err)
                                          : scan_file(input, 0, scan, err);
-    if (r == 0 && scan->is_ring)
-        r = check_moved(input, has_pool, err);
+    if (r == 0 && scan->is_bounded)
+        r = check_moved(input, has_live_log, err);
     if (r != 0)
         return r;
-    if (has_pool && scan->is_ring)
+    if (has_live_log && scan->is_bounded)
         put_live_last(input, scan);
     if (list_samples(input) != 0)
         return out_of_memory(err);
     memcpy(&input->header, header, sizeof(*header));
-    if (has_pool)
+    if (has_live_log)
         merge_header(&input->header, &input->files[input->n_files - 1]->header);
     end_text(input->header.collector_version, sizeof(input->header.collector_version));
     end_text(input->header.unseen_allocator, sizeof(input->header.unseen_allocator));
@@ -633,7 +635,7 @@ static int fill(struct log_input *input, const char *path, struct text_arena *ar
     for (size_t i = 0; r == 0 && i < input->n_files; i++)
         has_trailer |= input->files[i]->has_trailer;
     /* the end is checked last: parts of a bounded log may have grown since they were listed */
-    *ret_is_whole = !(has_trailer && input->is_growing && scan.is_ring);
+    *ret_is_whole = !(has_trailer && input->is_growing && scan.is_bounded);
     input->is_growing &= !has_trailer;
     if (r == 0 && !has_trailer && !input->is_growing && n_losses(damage) == n_damaged)
         note_missing_end(input, damage);
@@ -660,7 +662,7 @@ static int open_once(const char *path, struct text_arena *arena, struct pack *pa
     return 0;
 }
 
-/* LI-5: reads again if the log ended during listing; it ends only once. */
+/* LI-4: reads again if the log ended during listing; it ends only once. */
 int log_input_open(const char *path, struct text_arena *arena, struct pack *pack,
                    struct log_damage_report *damage, struct log_input **ret, struct error *err)
 {

@@ -16,13 +16,13 @@
  *     listed when it was sealed ---> read in place or, after it was recycled, its whole frame
  *
  * Invariants
- *   LI-2 A segment listed in the pool can be read, wherever it is by then (GR-1). For each
+ *   LI-1 A segment listed in the pool can be read, wherever it is by then (GR-1). For each
  *        thread, all segments up to some time not before the opening are listed.
- *   LI-3 DEFS and NODES are read from every file that has them; each file supplies what others
+ *   LI-2 DEFS and NODES are read from every file that has them; each file supplies what others
  *        lack.
- *   LI-4 Times of events and clock readings do not change when a segment is packed: they are
+ *   LI-3 Times of events and clock readings do not change when a segment is packed: they are
  *        rounded to multiples of 1 << time_shift ticks.
- *   LI-5 A log that has its end is listed as after the end: with all its events.
+ *   LI-4 A log that has its end is listed as after the end: with all its events.
  *   GR-1 A segment is read either as the program wrote it or as its frame, never a mixture.
  *   GR-2 After a segment was read as a frame, its list entry is that of the frame.
  *   GR-3 Records stamped before watermark_ticks (read before the pool was listed) are the same
@@ -55,7 +55,7 @@ struct log_input {
     bool is_growing;              /* it was still being written when it was opened */
     bool had_writer;              /* the same, but it may have been finished during opening */
     bool has_lost_events;         /* a part of it was unreadable */
-    struct log_file header;       /* the latest value of each field */
+    struct log_header header;     /* the latest value of each field */
     struct clock_map clock;
     bool has_time_shift;      /* time_shift is known: it is or was being packed */
     unsigned time_shift;      /* then; else 0 */
@@ -64,7 +64,7 @@ struct log_input {
     struct log_samples_ref *samples; /* sorted by time */
     size_t n_samples, samples_capacity;
     struct log_segment_list segments;
-    struct log_segment_list grown; /* packed since then; searched for LI-2 only */
+    struct log_segment_list grown; /* packed since then; searched for LI-1 only */
     uint64_t **copies;             /* of pool segments as they were listed */
     size_t n_copies, copies_capacity;
 };
@@ -78,7 +78,7 @@ static inline const struct log_file_reader *log_input_packed(const struct log_in
 /* The log is bounded: some events may be only in its checkpoint (lib/logfile/log_rotation.h). */
 static inline bool log_input_is_ring(const struct log_input *input)
 {
-    return (log_input_packed(input)->header.flags & LOG_FLAG_RING) != 0;
+    return (log_input_packed(input)->header.flags & LOG_FLAG_BOUNDED) != 0;
 }
 
 /* Opens the log that `path` belongs to, and reads everything except its events. */

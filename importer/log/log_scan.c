@@ -106,7 +106,7 @@ static int scan_raw_segment(struct log_scan *scan, struct log_file_reader *file,
     }
     if (!is_wanted(scan, segment))
         return 0;
-    if (scan->is_ring && (segment->state == LOG_STATE_FREE || segment->state == LOG_STATE_PACKED)
+    if (scan->is_bounded && (segment->state == LOG_STATE_FREE || segment->state == LOG_STATE_PACKED)
         && (segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_FALLBACK))
         return 0; /* no spare: the packed copy may have been imported and removed long ago */
     ref.raw_bytes = written_bytes(segment);
@@ -155,7 +155,7 @@ static int add_samples(struct log_file_reader *file, uint64_t offset, struct err
 }
 
 /* Compares the fields that never change. */
-static bool is_later_copy(const struct log_file *trailer, const struct log_file *header)
+static bool is_later_copy(const struct log_header *trailer, const struct log_header *header)
 {
     return trailer->version == header->version && trailer->form == header->form
            && trailer->arch == header->arch && trailer->word_bytes == header->word_bytes
@@ -169,7 +169,7 @@ static int take_trailer(struct log_scan *scan, struct log_file_reader *file, uin
                         struct error *err)
 {
     static _Thread_local uint64_t payload[PACK_PAYLOAD_MAX_BYTES / sizeof(uint64_t)];
-    const struct log_file *trailer = (const struct log_file *)payload;
+    const struct log_header *trailer = (const struct log_header *)payload;
     struct log_segment_ref ref = {
         .offset = offset, .is_packed = true, .raw_bytes = sizeof(*trailer)};
     int r = log_file_read(file, &ref, scan->pack, payload, err);
@@ -310,7 +310,7 @@ static bool is_lost(const struct log_scan *scan, const struct log_frame *frame, 
 {
     bool is_segment = n_bytes == sizeof(*frame) && frame->kind == LOG_FRAME_SEGMENT;
 
-    return !scan->has_pool || (is_segment && !is_in_pool(scan, frame));
+    return !scan->has_live_log || (is_segment && !is_in_pool(scan, frame));
 }
 
 static int scan_packed(struct log_scan *scan, struct log_file_reader *file, struct error *err)

@@ -37,8 +37,8 @@ struct log_scan {
     enum log_scan_part part;
     uint64_t end_sequence; /* raw file: event segments from this one on are skipped; 0: none */
     bool is_growing;       /* the file is still being written */
-    bool is_ring;          /* bounded log: packed events may have been removed */
-    bool has_pool;         /* the packed file's pool exists, and `list` has its segments */
+    bool is_bounded;       /* bounded log: packed events may have been removed */
+    bool has_live_log;     /* the packed file's pool exists, and `list` has its segments */
     bool has_time_shift;   /* a packed event segment was seen */
     unsigned time_shift;   /* of packed event segments */
 };

@@ -82,7 +82,7 @@ struct definitions_process {
     const char *
         unseen_allocator; /* inside the executable, its blocks are missing; "": no such allocator */
     const char *unseen_why;           /* "": not known */
-    const char *inside_allocator;     /* inside the executable and recorded; "" or NULL: none */
+    const char *embedded_allocator;   /* inside the executable and recorded; "" or NULL: none */
     uint32_t first_thread, n_threads; /* ids first_thread .. first_thread + n_threads - 1 */
     uint64_t log_bytes;               /* sizes of its files */
 };
@@ -223,8 +223,7 @@ static inline bool definitions_ended_by(const struct definitions_process *proces
 static inline bool definitions_is_partial(const struct definitions_process *process)
 {
     return (process->flags
-            & (LOG_FLAG_STARTED_OFF | LOG_FLAG_FALLBACK_TRACING_OFF | LOG_FLAG_ATTACHED
-               | LOG_FLAG_CUT))
+            & (LOG_FLAG_STARTED_OFF | LOG_FLAG_TRACING_WAS_OFF | LOG_FLAG_ATTACHED | LOG_FLAG_CUT))
            != 0;
 }
 

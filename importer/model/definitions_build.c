@@ -96,7 +96,7 @@ static uint32_t find_parent(const struct build *build, size_t child)
 }
 
 /* True if the process reached the limit of distinct threads. */
-static bool has_most_threads(const struct log_names *names)
+static bool has_max_threads(const struct log_names *names)
 {
     static const char setting[] = "MTRACE_MAX_THREADS=";
     const size_t length = sizeof(setting) - 1;
@@ -112,7 +112,7 @@ static bool has_most_threads(const struct log_names *names)
 static uint32_t count_joined_threads(const struct log_input *input)
 {
     uint32_t n_all = atomic_load_explicit(&input->header.n_threads, memory_order_relaxed);
-    bool are_joined = (input->header.flags & LOG_FLAG_RING) || has_most_threads(&input->names);
+    bool are_joined = (input->header.flags & LOG_FLAG_BOUNDED) || has_max_threads(&input->names);
 
     return are_joined && n_all > input->names.n_threads ? n_all - (uint32_t)input->names.n_threads
                                                         : 0;
@@ -121,7 +121,7 @@ static uint32_t count_joined_threads(const struct log_input *input)
 static void fill_process(const struct build *build, size_t i)
 {
     const struct log_input *input = build->inputs[i];
-    const struct log_file *header = &input->header;
+    const struct log_header *header = &input->header;
     struct definitions_process *process = &build->definitions->processes[i + 1];
 
     *process = (struct definitions_process){
@@ -156,10 +156,10 @@ static void fill_process(const struct build *build, size_t i)
         .refused_groups = header->refused_groups,
         .collector_version = header->collector_version,
         .unseen_allocator = header->unseen_allocator,
-        .inside_allocator =
-            header->inside == LOG_INSIDE_RECORDED || header->inside == LOG_INSIDE_PARTLY
-                ? header->inside_allocator
-                : "",
+        .embedded_allocator = header->embedded_status == LOG_EMBEDDED_RECORDED
+                                      || header->embedded_status == LOG_EMBEDDED_PARTLY
+                                  ? header->embedded_allocator
+                                  : "",
         .unseen_why = header->unseen_why,
     };
     if (process->last_ns < process->start_ns)

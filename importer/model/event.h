@@ -29,7 +29,7 @@
 #define EVENT_MAX_BYTES          (UINT64_C(1) << 47)
 #define EVENT_MAX_ALIGNMENT_LOG2 47
 #define EVENT_MAX_SUM            (UINT64_C(1) << 62)
-#define EVENT_LEAST_PAGE_BYTES   4096
+#define EVENT_MIN_PAGE_BYTES     4096
 
 enum event_kind {
     EVENT_ALLOC,
@@ -53,7 +53,7 @@ enum event_kind {
      * group; free_backtrace; result = temporary ones; slack_bytes; lifetime_ns: sum; pair: ns since
      * the first allocation (low 32 bits) and since the last (high 32 bits) */
     EVENT_ELIDED,
-    /* the same for several sizes, least_bytes to largest_bytes; temporary_bytes */
+    /* the same for several sizes, min_bytes to largest_bytes; temporary_bytes */
     EVENT_ELIDED_MIXED,
     /* part of EVENT_ELIDED_MIXED: n_elided blocks, size bytes in all, of size class `call`; result,
      * slack_bytes */
@@ -95,7 +95,7 @@ struct event {
         uint64_t address;
 
         struct {
-            uint32_t least_bytes, largest_bytes; /* ELIDED_MIXED */
+            uint32_t min_bytes, largest_bytes; /* ELIDED_MIXED */
         };
     };
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum {
-    FIRST_ID = 2,     /* of allocation_groups; 0 is untracked, 1 the root */
-    MOST_ID = 1 << 24 /* highest id of a program; larger ones in a log are damage */
+    FIRST_ID = 2,    /* of allocation_groups; 0 is untracked, 1 the root */
+    MAX_ID = 1 << 24 /* highest id of a program; larger ones in a log are damage */
 };
 
 void group_merge_init(struct group_merge *merge, struct log_input *const *inputs,
@@ -223,7 +223,7 @@ static bool is_id(const void *context, uint32_t number, const void *key)
 
 bool group_merge_is_id(uint32_t index)
 {
-    return index >= FIRST_ID && index <= MOST_ID;
+    return index >= FIRST_ID && index <= MAX_ID;
 }
 
 static uint32_t find_last_id(const struct definitions *definitions)

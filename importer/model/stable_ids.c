@@ -468,7 +468,7 @@ static void visit_log(struct stable_ids *stable_ids, struct stable_ids_log *log,
     checkpoint_io_u64(io, &log->run_id);
     checkpoint_io_u32(io, &log->unknown_thread);
     checkpoint_io_check(io, log->unknown_thread <= stable_ids->n_threads, "a thread");
-    checkpoint_io_count(io, &n_pages, CHECKPOINT_MOST);
+    checkpoint_io_count(io, &n_pages, CHECKPOINT_MAX);
     for (size_t page = 0; page < n_pages && checkpoint_io_code(io) == 0; page++) {
         if (checkpoint_io_is_loading(io)) {
             uint32_t **pages =
@@ -489,7 +489,7 @@ static void visit_tags(struct stable_ids *stable_ids, struct checkpoint_io *io)
 {
     size_t n = stable_ids->n_tags;
 
-    checkpoint_io_count(io, &n, CHECKPOINT_MOST);
+    checkpoint_io_count(io, &n, CHECKPOINT_MAX);
     for (uint32_t number = 1; number <= n && checkpoint_io_code(io) == 0; number++) {
         struct definitions_tag tag = {0};
         if (!checkpoint_io_is_loading(io))

@@ -15,7 +15,7 @@ enum {
     SLOT_REMOVED = 1,
     SLOT_FIRST = 2,
     MIN_SLOTS = 64,
-    MOST_TENTHS = 6,      /* of the slots, incl. removed: 3.5 probes per miss; with 7, 6.5 */
+    MAX_TENTHS = 6,       /* of the slots, incl. removed: 3.5 probes per miss; with 7, 6.5 */
     MAX_BLOCKS = 1 << 29, /* leaves at least one tag bit in a slot */
     LINE_BYTES = 64,
     PIECE_BYTES = LIVE_TABLE_PIECE_BLOCKS * sizeof(struct live_block),
@@ -161,8 +161,8 @@ const struct live_block *live_table_guess(const struct live_table *table,
     return NULL;
 }
 
-struct live_block *live_table_find_prefetch_slot(const struct live_table *table,
-                                                 struct live_table_prefetch_slot *prefetch_slot)
+struct live_block *live_table_find_prefetched(const struct live_table *table,
+                                              struct live_table_prefetch_slot *prefetch_slot)
 {
     struct live_block *block = prefetch_slot->block;
 
@@ -221,7 +221,7 @@ static int grow_slots(struct live_table *table, struct error *err)
     table->home_shift = 64 - (unsigned)__builtin_ctzll(n_slots);
     table->n_removed = 0;
     table->sought = 0;
-    while (n_slots / 10 * MOST_TENTHS + SLOT_FIRST + 1 > table->number_mask)
+    while (n_slots / 10 * MAX_TENTHS + SLOT_FIRST + 1 > table->number_mask)
         table->number_mask = table->number_mask << 1 | 1;
     reenter_all(table);
     return 0;
@@ -294,7 +294,7 @@ static int take_number(struct live_table *table, uint32_t *ret_number, struct er
 int live_table_add(struct live_table *table, uint64_t address, struct live_block **ret_block,
                    struct error *err)
 {
-    if ((table->n_blocks + table->n_removed + 1) * 10 > table->n_slots * MOST_TENTHS) {
+    if ((table->n_blocks + table->n_removed + 1) * 10 > table->n_slots * MAX_TENTHS) {
         int code = grow_slots(table, err);
         if (code)
             return code;
@@ -320,14 +320,13 @@ static bool take_place(struct live_table *table, uint32_t *ret_number)
     return has_one && take_number(table, ret_number, NULL) == 0;
 }
 
-struct live_block *live_table_put_prefetch_slot(
-    struct live_table *table, const struct live_table_prefetch_slot *prefetch_slot)
+struct live_block *live_table_add_prefetched(struct live_table *table,
+                                             const struct live_table_prefetch_slot *prefetch_slot)
 {
     uint32_t number;
     size_t slot;
 
-    if (mtrace_unlikely((table->n_blocks + table->n_removed + 1) * 10
-                        > table->n_slots * MOST_TENTHS)
+    if (mtrace_unlikely((table->n_blocks + table->n_removed + 1) * 10 > table->n_slots * MAX_TENTHS)
         || table->n_blocks == 0 || seek(table, prefetch_slot->address, prefetch_slot->hash, &slot)
         || !take_place(table, &number))
         return NULL;
@@ -377,8 +376,8 @@ static void remove_at(struct live_table *table, size_t i)
     table->n_blocks--;
 }
 
-void live_table_remove_prefetch_slot(struct live_table *table,
-                                     const struct live_table_prefetch_slot *prefetch_slot)
+void live_table_remove_prefetched(struct live_table *table,
+                                  const struct live_table_prefetch_slot *prefetch_slot)
 {
     remove_at(table, prefetch_slot->slot);
 }
@@ -480,7 +479,7 @@ static void save_blocks(struct live_table *table, struct checkpoint_io *io)
     }
 }
 
-bool live_table_is_within(const struct live_block *block, const struct live_table_most *most)
+bool live_table_is_within(const struct live_block *block, const struct live_table_max *most)
 {
     return block->address && block->thread && block->thread <= most->n_threads && block->backtrace
            && block->backtrace <= most->n_backtraces && block->chain <= most->n_chains
@@ -502,7 +501,7 @@ static int put_block(struct live_table *table, const struct live_block *copy, ui
     return live_table_set_group(table, block, group, err);
 }
 
-static void load_blocks(struct live_table *table, size_t n, const struct live_table_most *most,
+static void load_blocks(struct live_table *table, size_t n, const struct live_table_max *most,
                         struct checkpoint_io *io)
 {
     bool has_groups = false;
@@ -522,7 +521,7 @@ static void load_blocks(struct live_table *table, size_t n, const struct live_ta
     }
 }
 
-void live_table_visit(struct live_table *table, const struct live_table_most *most,
+void live_table_visit(struct live_table *table, const struct live_table_max *most,
                       struct checkpoint_io *io)
 {
     size_t n = table->n_blocks;

@@ -52,7 +52,7 @@ struct live_block {
 _Static_assert(sizeof(struct live_block) == 48, "LT-2");
 
 /* One million ids per second for as long as alloc_ns can count. */
-#define LIVE_BLOCK_MOST_ID ((UINT64_C(1) << 46) - 1)
+#define LIVE_BLOCK_MAX_ID ((UINT64_C(1) << 46) - 1)
 
 #define LIVE_BLOCK_SLACK_UNKNOWN ((UINT64_C(1) << 36) - 1)
 
@@ -148,10 +148,10 @@ const struct live_block *live_table_guess(const struct live_table *table,
 
 /* live_table_find, and live_table_remove of the block found. The prefetch slot is for the
  * address. */
-struct live_block *live_table_find_prefetch_slot(const struct live_table *table,
-                                                 struct live_table_prefetch_slot *prefetch_slot);
-void live_table_remove_prefetch_slot(struct live_table *table,
-                                     const struct live_table_prefetch_slot *prefetch_slot);
+struct live_block *live_table_find_prefetched(const struct live_table *table,
+                                              struct live_table_prefetch_slot *prefetch_slot);
+void live_table_remove_prefetched(struct live_table *table,
+                                  const struct live_table_prefetch_slot *prefetch_slot);
 
 /* Adds a block for an address that is not in the table; all other fields are zero. */
 int live_table_add(struct live_table *table, uint64_t address, struct live_block **ret_block,
@@ -159,12 +159,12 @@ int live_table_add(struct live_table *table, uint64_t address, struct live_block
 
 /* The same with one lookup, but other fields are undefined. NULL: nothing was done, as the address
  * is in the table or the table must grow. */
-struct live_block *live_table_put_prefetch_slot(
-    struct live_table *table, const struct live_table_prefetch_slot *prefetch_slot);
+struct live_block *live_table_add_prefetched(struct live_table *table,
+                                             const struct live_table_prefetch_slot *prefetch_slot);
 
 /* Is the prefetch slot for this table and address? */
-static inline bool live_table_is_prefetch_slot(const struct live_table *table, uint64_t address,
-                                               const struct live_table_prefetch_slot *prefetch_slot)
+static inline bool live_table_prefetch_is_for(const struct live_table *table, uint64_t address,
+                                              const struct live_table_prefetch_slot *prefetch_slot)
 {
     return prefetch_slot->address == address && prefetch_slot->table == table;
 }
@@ -204,7 +204,7 @@ const struct live_block *live_table_piece(const struct live_table *table, size_t
 void live_table_check(struct live_table *table);
 
 /* Limits of what blocks may refer to. */
-struct live_table_most {
+struct live_table_max {
     uint32_t n_threads, n_backtraces, n_chains, n_groups;
     uint32_t n_processes; /* that have blocks */
     /* Did the stack allocate a block in the process? NULL: not checked. */
@@ -214,10 +214,10 @@ struct live_table_most {
 };
 
 /* Is the block within the limits? */
-bool live_table_is_within(const struct live_block *block, const struct live_table_most *most);
+bool live_table_is_within(const struct live_block *block, const struct live_table_max *most);
 
 /* Saves the blocks without free places, or loads them into an empty table (checkpoint_io.h). */
-void live_table_visit(struct live_table *table, const struct live_table_most *most,
+void live_table_visit(struct live_table *table, const struct live_table_max *most,
                       struct checkpoint_io *io);
 
 #endif

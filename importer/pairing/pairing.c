@@ -390,7 +390,7 @@ static void fill_block(struct pairing *pairing, const struct event *event, uint3
         *block = (struct live_block){
             .address = block->address,
             .slack_low = slack & 0xffff,
-            .allocation_id = ++pairing->counts.allocations & LIVE_BLOCK_MOST_ID,
+            .allocation_id = ++pairing->counts.allocations & LIVE_BLOCK_MAX_ID,
             .call = (uint8_t)(event->call | event->chunk_flags),
             .alloc_ns = event->time_ns & ((UINT64_C(1) << 56) - 1),
             .size = event->size & ((UINT64_C(1) << 48) - 1),
@@ -404,7 +404,7 @@ static void fill_block(struct pairing *pairing, const struct event *event, uint3
     *block = (struct live_block){
         .address = block->address,
         .slack_low = slack & 0xffff,
-        .allocation_id = ++pairing->counts.allocations & LIVE_BLOCK_MOST_ID,
+        .allocation_id = ++pairing->counts.allocations & LIVE_BLOCK_MAX_ID,
         .alignment_log2 = event->alignment_log2 & 63U, /* EV-6 */
         .call = (uint8_t)(event->call | event->chunk_flags),
         .allocations_middle = allocations >> 32 & 0xf,
@@ -423,7 +423,7 @@ static void fill_block(struct pairing *pairing, const struct event *event, uint3
 /* PA-9 */
 static bool has_no_id_left(const struct pairing *pairing)
 {
-    return pairing->counts.allocations >= LIVE_BLOCK_MOST_ID;
+    return pairing->counts.allocations >= LIVE_BLOCK_MAX_ID;
 }
 
 static int give_allocation(struct pairing *pairing, const struct event *event, uint32_t chain,
@@ -631,7 +631,7 @@ const struct live_block *pairing_plain_allocation(
     if (mtrace_unlikely(event->group || live->groups || pairing->ends.n > 0
                         || has_no_id_left(pairing)))
         return NULL;
-    struct live_block *block = live_table_put_prefetch_slot(live, prefetch_slot);
+    struct live_block *block = live_table_add_prefetched(live, prefetch_slot);
     if (mtrace_unlikely(!block)
         && (live_table_find(live, event->address)
             || live_table_add(live, event->address, &block, NULL) != 0))
@@ -649,7 +649,7 @@ const struct live_block *pairing_plain_free(const struct pairing *pairing,
 
     if (mtrace_unlikely(event->group || live->groups || pairing->unseen.n > 0))
         return NULL;
-    const struct live_block *block = live_table_find_prefetch_slot(live, prefetch_slot);
+    const struct live_block *block = live_table_find_prefetched(live, prefetch_slot);
     if (mtrace_unlikely(!block || block->chain))
         return NULL;
     *ret_intervening = intervening_of(pairing, event, block);
@@ -667,8 +667,8 @@ const struct live_block *pairing_next_live(const struct pairing *pairing, uint32
     return live_table_next(&pairing->processes[process].live, cursor);
 }
 
-static int emit_left(struct pairing *pairing, uint32_t process, const struct live_block *block,
-                     struct error *err)
+static int report_live_at_end(struct pairing *pairing, uint32_t process,
+                              const struct live_block *block, struct error *err)
 {
     const struct process *own = &pairing->processes[process];
     uint32_t chain_backtrace =
@@ -683,7 +683,7 @@ static int emit_left(struct pairing *pairing, uint32_t process, const struct liv
 static int emit_all_left(struct pairing *pairing, uint32_t process, struct error *err)
 {
     const struct live_table *live = &pairing->processes[process].live;
-    bool has_runs = pairing->sink.left_run && !live->groups
+    bool has_runs = pairing->sink.live_at_end_batch && !live->groups
                     && !pairing->processes[process].traits.ended_in_exec;
     const struct live_block *places;
     size_t n;
@@ -692,11 +692,11 @@ static int emit_all_left(struct pairing *pairing, uint32_t process, struct error
     for (size_t i = 0; code == 0 && (places = live_table_piece(live, i, &n)) != NULL; i++) {
         size_t n_others = n;
         if (has_runs)
-            code =
-                pairing->sink.left_run(pairing->sink.context, process, places, n, &n_others, err);
+            code = pairing->sink.live_at_end_batch(pairing->sink.context, process, places, n,
+                                                   &n_others, err);
         for (size_t k = 0; code == 0 && n_others && k < n; k++)
             if (places[k].address && !(has_runs && pairing_is_single(&places[k])))
-                code = emit_left(pairing, process, &places[k], err);
+                code = report_live_at_end(pairing, process, &places[k], err);
     }
     return code;
 }
@@ -756,7 +756,7 @@ static void visit_chains(struct pairing *pairing, uint32_t n_backtraces, struct 
     size_t n_free = 0;
 
     pairing->chains = checkpoint_io_array(io, pairing->chains, &n, &pairing->max_chains,
-                                          CHECKPOINT_MOST, sizeof *pairing->chains);
+                                          CHECKPOINT_MAX, sizeof *pairing->chains);
     pairing->n_chains = n ? (uint32_t)n - 1 : 0;
     checkpoint_io_u32(io, &pairing->free_chain);
     for (uint32_t i = 1; i <= pairing->n_chains; i++)
@@ -772,12 +772,12 @@ static void visit_chains(struct pairing *pairing, uint32_t n_backtraces, struct 
 }
 
 static void visit_pending(struct pending_list *list, bool has_blocks,
-                          const struct live_table_most *most, struct checkpoint_io *io)
+                          const struct live_table_max *most, struct checkpoint_io *io)
 {
     checkpoint_io_count(io, &list->n, PENDING_MAX);
     for (size_t i = 0; i < list->n && checkpoint_io_code(io) == 0; i++) {
         struct pending *item = &list->items[i];
-        struct live_table_most own = *most;
+        struct live_table_max own = *most;
         CHECKPOINT_IMAGE(io, item);
         own.process = item->process;
         checkpoint_io_check_bool(io, &item->is_realloc);
@@ -796,15 +796,15 @@ static void visit_pending(struct pending_list *list, bool has_blocks,
 static void visit_open(struct pairing *pairing, struct checkpoint_io *io)
 {
     pairing->open = checkpoint_io_array(io, pairing->open, &pairing->n_open, &pairing->max_open,
-                                        CHECKPOINT_MOST, sizeof *pairing->open);
+                                        CHECKPOINT_MAX, sizeof *pairing->open);
     for (size_t i = 0; i < pairing->n_open; i++)
         checkpoint_io_check(io, pairing->open[i].chain <= pairing->n_chains, "an open realloc");
 }
 
-void pairing_visit(struct pairing *pairing, const struct live_table_most *limits,
+void pairing_visit(struct pairing *pairing, const struct live_table_max *limits,
                    struct checkpoint_io *io)
 {
-    struct live_table_most most = *limits;
+    struct live_table_max most = *limits;
     size_t n_processes = pairing->n_processes;
     size_t n_threads = pairing->n_threads;
 

@@ -35,7 +35,7 @@
  *        nothing lost, no unexplained missed free so far. Elsewhere that end belongs to the block
  *        that is live there.
  *   PA-8 Two events of one thread are never taken for an inversion.
- *   PA-9 No id is used twice: after LIVE_BLOCK_MOST_ID (two years of a million allocations a
+ *   PA-9 No id is used twice: after LIVE_BLOCK_MAX_ID (two years of a million allocations a
  *        second) an allocation is an error.
  *
  * Threads: one at a time.
@@ -138,8 +138,8 @@ struct pairing_sink {
     /* Batch of `left`: the blocks of `places` for which pairing_is_single holds, all leaked and
      * charged to the root. The next call mostly continues after them. *ret_n_others: number of
      * other blocks in `places`. NULL: `left` is called for all. */
-    int (*left_run)(void *context, uint32_t process, const struct live_block *places,
-                    size_t n_places, size_t *ret_n_others, struct error *err);
+    int (*live_at_end_batch)(void *context, uint32_t process, const struct live_block *places,
+                             size_t n_places, size_t *ret_n_others, struct error *err);
 };
 
 /* The place holds a block, and it is in no chain. */
@@ -191,7 +191,7 @@ struct live_table *pairing_live(struct pairing *pairing, uint32_t process);
 /* Fast path without the sink: an ALLOC at an unused address, or the FREE of a block without chain;
  * no groups, and no unmatched event pending. The prefetch slot is for the event's address in the
  * table of its process. NULL: nothing was done, call pairing_event. Else the block that the sink
- * would receive; after an end, pass it to live_table_remove_prefetch_slot. */
+ * would receive; after an end, pass it to live_table_remove_prefetched. */
 const struct live_block *pairing_plain_allocation(
     struct pairing *pairing, const struct event *event,
     const struct live_table_prefetch_slot *prefetch_slot);
@@ -232,7 +232,7 @@ uint64_t pairing_inherited_frees(const struct pairing *pairing, uint32_t process
 
 /* Saves the pairing, or loads it into a new one of at least the same capacity (checkpoint_io.h).
  * Checks the limits of backtraces, groups, stacks and processes. */
-void pairing_visit(struct pairing *pairing, const struct live_table_most *limits,
+void pairing_visit(struct pairing *pairing, const struct live_table_max *limits,
                    struct checkpoint_io *io);
 
 #endif

@@ -2,20 +2,21 @@
 /*
  * event_queue: the events of a set, merged ahead by a separate thread.
  *
- * A ring of batches: the thread fills the oldest empty batch from an event stream (merge.h), the
- * user empties the oldest full one. A frugal set (log_set_be_frugal) has one batch and no thread.
+ * A ring of batches: the thread fills the oldest empty batch from an event stream (event_stream.h),
+ * the user empties the oldest full one. A frugal set (log_set_be_frugal) has one batch and no
+ * thread.
  *
  * Invariants
  *   EQ-1 The events are those of the stream, in its order.
  *   EQ-2 Memory: EVENT_QUEUE_BATCHES batches of EVENT_QUEUE_EVENTS events, beside the stream.
  *
  * Threads: one user. No other stream of the set may be open.
- * Errors: as in merge.h; an error comes after the events before it.
+ * Errors: as in event_stream.h; an error comes after the events before it.
  */
 #ifndef MTRACE_IMPORTER_EVENT_QUEUE_H
 #define MTRACE_IMPORTER_EVENT_QUEUE_H
 
-#include "importer/read/merge.h"
+#include "importer/read/event_stream.h"
 
 enum {
     EVENT_QUEUE_BATCHES = 8,

@@ -59,7 +59,7 @@ bool heaptrack_reader_is_stump(const char *path)
 
 enum {
     FEWEST_CUT_FRAMES = 60,
-    MOST_CUT_FRAMES = 64, /* longer ones are not from heaptrack */
+    MAX_CUT_FRAMES = 64, /* longer ones are not from heaptrack */
 };
 
 /* Adds the latest trace below `parent`. ERROR_NOMEM or 0. */
@@ -91,7 +91,7 @@ static void note_use(struct heaptrack_reader *reader, uint64_t trace)
         return;
     n_frames = reader->traces[trace].n_frames;
     root = &reader->traces[reader->traces[trace].root];
-    if (n_frames < FEWEST_CUT_FRAMES || n_frames > MOST_CUT_FRAMES)
+    if (n_frames < FEWEST_CUT_FRAMES || n_frames > MAX_CUT_FRAMES)
         root->has_short = true;
     else
         root->has_long = true;
@@ -485,7 +485,7 @@ static int split_arguments(struct heaptrack_reader *reader)
 
 static int fill_header(struct heaptrack_reader *reader)
 {
-    struct log_file *header = &reader->input->header;
+    struct log_header *header = &reader->input->header;
     uint32_t version = reader->grammar.tool_version;
 
     header->clock = LOG_CLOCK_MONOTONIC;

@@ -118,7 +118,7 @@ static bool is_event(const uint64_t *words, size_t n_words)
 
 static bool is_page(uint64_t address)
 {
-    return address % EVENT_LEAST_PAGE_BYTES == 0 && address <= EVENT_WORDS_ADDRESS_MASK;
+    return address % EVENT_MIN_PAGE_BYTES == 0 && address <= EVENT_WORDS_ADDRESS_MASK;
 }
 
 /* RC-3, for kinds whose fields can have impossible values. */
@@ -426,7 +426,7 @@ static void decode_elided_mixed(const uint64_t *words, struct event *ret)
     ret->largest_ns_ago = (uint32_t)(words[7] >> 32);
     ret->lifetime_ns = words[5];
     ret->pair = words[4];
-    ret->least_bytes = (uint32_t)words[6];
+    ret->min_bytes = (uint32_t)words[6];
     ret->largest_bytes = (uint32_t)(words[6] >> 32);
     ret->temporary_bytes = (uint32_t)words[7];
 }

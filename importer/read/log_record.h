@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_record: decodes the words of an EVENTS payload, or of a side record, as struct event.
+ * log_record: decodes the words of an EVENTS payload, or of a fallback record, as struct event.
  *
  * log_record_next walks a payload and stops at records that are events. Time bases, threads and
  * groups are state of the reader; unknown kinds are skipped by their length (LF-5). A realloc
@@ -68,7 +68,7 @@ uint64_t log_record_begin_ticks(const struct log_record *record);
 /* True if the event frees a block or removes a mapping. */
 bool log_record_ends_block(const struct log_record *record, enum log_record_half half);
 
-/* The group, which is in the time bits of a side record. */
+/* The group, which is in the time bits of a fallback record. */
 uint32_t log_record_fallback_group(const uint64_t *words);
 
 /* Fills everything except time_ns, pair and, unless the record contains one, group. `thread` is the

@@ -23,8 +23,8 @@ static int out_of_memory(struct error *err)
 
 static int compare_inputs(const void *left, const void *right)
 {
-    const struct log_file *a = &(*(struct log_input *const *)left)->header;
-    const struct log_file *b = &(*(struct log_input *const *)right)->header;
+    const struct log_header *a = &(*(struct log_input *const *)left)->header;
+    const struct log_header *b = &(*(struct log_input *const *)right)->header;
 
     if (a->start_monotonic_ns != b->start_monotonic_ns)
         return a->start_monotonic_ns < b->start_monotonic_ns ? -1 : 1;
@@ -292,7 +292,7 @@ static uint64_t mark_of(const struct log_set *set, const struct log_input *input
 
     if (!input->is_growing)
         return UINT64_MAX;
-    if (final_ticks == 0 || (input->n_files > 1 && !input->has_time_shift)) /* LI-4 */
+    if (final_ticks == 0 || (input->n_files > 1 && !input->has_time_shift)) /* LI-3 */
         return 0;
     mark = min_time(log_set_time(set, input, &cursor, final_ticks), watermark_time(set, input));
     if (input->header.end_kind != LOG_END_UNKNOWN || !find_last_sample(set, input, &sample_ns))
@@ -309,7 +309,7 @@ static uint64_t opening_time(const struct log_set *set)
                : 0;
 }
 
-uint64_t log_set_mark(const struct log_set *set, uint64_t time_limit_ns)
+uint64_t log_set_watermark(const struct log_set *set, uint64_t time_limit_ns)
 {
     const uint64_t time_limit = time_limit_ns << CLOCK_MAP_FRACTION_BITS;
     uint64_t furthest = opening_time(set);
@@ -343,7 +343,7 @@ uint64_t log_set_piece_end(const struct log_set *set, uint64_t after, uint64_t n
     return UINT64_MAX;
 }
 
-uint64_t log_set_mark_before(const struct log_set *set, uint64_t ticks, uint64_t *ret_ticks)
+uint64_t log_set_watermark_before(const struct log_set *set, uint64_t ticks, uint64_t *ret_ticks)
 {
     *ret_ticks = clock_map_final_before(&set->inputs[0]->clock, ticks);
     return mark_of(set, set->inputs[0], *ret_ticks);
@@ -540,7 +540,7 @@ uint32_t log_set_find_process(const struct log_set *set, uint64_t run_id)
 
 /* A group that another process made after the fork has an id of the merged groups that this process
  * may have used for its own. */
-static void emit_groups(struct log_set *set, const struct log_names *names)
+static void keep_groups_of(struct log_set *set, const struct log_names *names)
 {
     struct definitions_group *groups = set->definitions.groups;
 
@@ -554,14 +554,14 @@ static void emit_groups(struct log_set *set, const struct log_names *names)
     }
 }
 
-bool log_set_emit_only(struct log_set *set, uint64_t run_id)
+bool log_set_keep_only_run(struct log_set *set, uint64_t run_id)
 {
     uint32_t reported = log_set_find_process(set, run_id);
 
     for (uint32_t id = 1; reported && id <= set->n_inputs; id++)
         set->definitions.processes[id].is_left_out = id != reported;
     if (reported)
-        emit_groups(set, &set->inputs[reported - 1]->names);
+        keep_groups_of(set, &set->inputs[reported - 1]->names);
     return reported != 0;
 }
 

@@ -6,9 +6,9 @@
  * The caller names one or more logs. The live pool (PATH.live) of a packed file is used, too, and
  * the other way round. Logs of children and of images after an exec are found through
  * LOG_DEF_CHILD, first beside the parent's log, then where the collector wrote them, or by file
- * name and header. Opening reads all definitions and an index of the segments. merge.h reads the
- * events, segment by segment: `order` lists every EVENTS and FALLBACK segment once, by the first
- * time it can contain.
+ * name and header. Opening reads all definitions and an index of the segments. event_stream.h reads
+ * the events, segment by segment: `order` lists every EVENTS and FALLBACK segment once, by the
+ * first time it can contain.
  *
  * Invariants
  *   LS-1 A log is in the set once, by run_id, however often it was named or found.
@@ -74,7 +74,7 @@ int log_set_cut(struct log_set *set, uint64_t until_ns, const char *until_marker
 /* Reports this run only: leaves out all other processes, and groups that its process does not have.
  * The other groups get the ids that the process knows (GM-1). Call it after stable_ids_take. False:
  * no such run. */
-bool log_set_emit_only(struct log_set *set, uint64_t run_id);
+bool log_set_keep_only_run(struct log_set *set, uint64_t run_id);
 
 /* The process id of the run; 0: not in the set. */
 uint32_t log_set_find_process(const struct log_set *set, uint64_t run_id);
@@ -108,20 +108,19 @@ int log_set_forget_removed(const struct log_set *set, struct stream_state *state
 /*
  * Watermark, in fixed point (clock_map.h): all events up to it are in the log with final times,
  * unless a thread is delayed between reading the clock and writing. UINT64_MAX: no log is still
- * written. time_limit_ns: a log does not hold up the others if it is that far behind the furthest
- * one, or behind the time of opening, because it may have nothing to write; 0: every log is waited
- * for.
+ * written. max_lag_ns: a log that lags more than this behind the furthest one, or behind the time
+ * of opening, is not waited for, because it may have nothing to write; 0: every log is waited for.
  */
-uint64_t log_set_mark(const struct log_set *set, uint64_t time_limit_ns);
+uint64_t log_set_watermark(const struct log_set *set, uint64_t max_lag_ns);
 
-/* End of a piece of work: a time after `after`, both as log_set_mark. The segments that begin after
- * `after` and hold events up to it have n_bytes, plus at most one segment. UINT64_MAX: all of them
- * have no more. */
+/* End of a piece of work: a time after `after`, both as log_set_watermark. The segments that begin
+ * after `after` and hold events up to it have n_bytes, plus at most one segment. UINT64_MAX: all of
+ * them have no more. */
 uint64_t log_set_piece_end(const struct log_set *set, uint64_t after, uint64_t n_bytes);
 
 /* Watermark of a set with one process, if everything stamped before `ticks` is known to be in the
  * log. *ret_ticks: the ticks that it is derived from. */
-uint64_t log_set_mark_before(const struct log_set *set, uint64_t ticks, uint64_t *ret_ticks);
+uint64_t log_set_watermark_before(const struct log_set *set, uint64_t ticks, uint64_t *ret_ticks);
 
 /* True if any log was still being written when the set was opened. */
 bool log_set_is_growing(const struct log_set *set);

@@ -15,9 +15,9 @@ enum {
     /* With more logs than that, files are opened for each read. */
     MANY_LOGS = 128,
     /* Of those; the rest of the descriptors (1024 by default) is for other uses. */
-    MOST_OPEN_POOLS = 512,
+    MAX_OPEN_POOLS = 512,
     /* For files that were removed before they are opened. */
-    MOST_LOOKS_AGAIN = 16,
+    MAX_LOOKS_AGAIN = 16,
 };
 
 static int out_of_memory(struct error *err)
@@ -38,7 +38,7 @@ static struct log_input *find_run(const struct log_set *set, uint64_t run_id)
 static void rest_files(struct log_set *set, struct log_input *input)
 {
     for (size_t i = 0; i < input->n_files; i++) {
-        if (process_logs_is_live(input->files[i]->path) && set->n_open_pools < MOST_OPEN_POOLS)
+        if (process_logs_is_live(input->files[i]->path) && set->n_open_pools < MAX_OPEN_POOLS)
             set->n_open_pools++;
         else
             log_file_rest(input->files[i]);
@@ -240,7 +240,7 @@ static int add_process_logs(struct log_set *set, const char *path, struct error 
             r = add_members(set, &logs, &has_vanished, err);
         process_logs_done(&logs);
     } while (r == 0
-             && (set->n_inputs > n_before || (has_vanished && ++n_vanished < MOST_LOOKS_AGAIN)));
+             && (set->n_inputs > n_before || (has_vanished && ++n_vanished < MAX_LOOKS_AGAIN)));
     return r;
 }
 

@@ -24,7 +24,7 @@ static void free_segment(struct loaded_segment *segment)
     free(segment);
 }
 
-/* Memory that can be returned page by page (merge.c). NULL: no memory. */
+/* Memory that can be returned page by page (event_stream.c). NULL: no memory. */
 static struct loaded_segment *new_segment(void)
 {
     struct loaded_segment *segment = calloc(1, sizeof(*segment));

@@ -36,7 +36,7 @@ static uint64_t file_offset(const struct segment_source *source, const uint64_t 
     return ref->is_packed ? ref->offset : ref->offset + LOG_SEGMENT_HEADER_BYTES + in_payload;
 }
 
-/* LI-4; fallback records are packed unchanged. */
+/* LI-3; fallback records are packed unchanged. */
 static void set_time(struct segment_sources *all, struct segment_source *source, uint64_t ticks)
 {
     if (!source->items)

@@ -76,12 +76,12 @@ CREATE TABLE backtraces (       -- a node of the stack tree = a distinct stack, 
 
 CREATE TABLE call_site_rules (  -- code that is skipped when mtrace looks for a call site: allocators, operator new, libc, std::, alloc::, …
   rule    INTEGER PRIMARY KEY,          -- 1, 2, …; the order has no meaning
-  target  TEXT NOT NULL,                -- 'function', 'object' or 'source'
+  target  TEXT NOT NULL,                -- 'function', 'object', 'source' or 'api_function': a function that is skipped if another object calls it
   pattern TEXT NOT NULL                 -- GLOB
 ) STRICT;
 
-CREATE TABLE skipped_code (     -- code that a rule of call_site_rules matches, so that it is not a call site
-  target TEXT NOT NULL,                 -- 'function', 'object' or 'source'
+CREATE TABLE skipped_code (     -- code that a rule of call_site_rules matches, or a wrapper without a name, so that it is not a call site
+  target TEXT NOT NULL,                 -- 'function', 'object', 'source' or 'api_function'
   id     INTEGER NOT NULL,              -- function_id, object_id or source_id
   PRIMARY KEY (target, id)
 ) STRICT, WITHOUT ROWID;

@@ -22,14 +22,20 @@ struct site {
     int64_t object_offset; /* of the call if the function is unknown: separates sites of a module */
 };
 
+enum {
+    MANY_CALLERS = 8,        /* of a wrapper without a name */
+    WRAPPER_GAP_BYTES = 1024 /* between two wrappers of one source file */
+};
+
 enum target {
     TARGET_FUNCTION,
     TARGET_OBJECT,
     TARGET_SOURCE,
+    TARGET_API_FUNCTION,
     N_TARGETS
 };
 
-static const char *const target_names[N_TARGETS] = {"function", "object", "source"};
+static const char *const target_names[N_TARGETS] = {"function", "object", "source", "api_function"};
 
 struct rules {
     char **patterns;
@@ -39,6 +45,7 @@ struct rules {
 /* Candidates of a frame for its stacks, as numbers of sites. */
 struct frame_site {
     uint32_t unskipped; /* innermost level that no rule skips; 0: there is none */
+    uint32_t api;       /* level below it in an API function; 0: there is none */
     uint32_t innermost;
     uint32_t object_id;
     bool is_named; /* a level has a name or a source */
@@ -46,18 +53,20 @@ struct frame_site {
 
 struct finder {
     sqlite3 *db;
-    const struct definitions *definitions; /* NULL: read the database */
+    const struct definitions *definitions;          /* NULL: read the database */
+    const struct definitions_backtrace *backtraces; /* by id; parent and frame are used */
+    struct definitions_backtrace *read_backtraces;  /* NULL if definitions is given */
     struct error *err;
     struct rules rules[N_TARGETS];
     bool *is_skipped[N_TARGETS]; /* by id */
-    bool *is_start;              /* functions that are named by their start */
+    uint64_t *starts;            /* of functions that are named by their start; else 0 */
     size_t n_ids[N_TARGETS];     /* highest id + 1 */
     struct hash_map sites;       /* struct site, which is the whole key; number - 1 */
     struct frame_site *frames;   /* by frame_id */
     size_t n_frames;
     uint32_t *inherited;     /* by backtrace_id: innermost unskipped site; 0: none */
     uint32_t *call_site_ids; /* by backtrace_id */
-    uint32_t *wrappers;      /* by backtrace_id: object of the frame if it is skipped; else 0 */
+    bool *is_wrapped;        /* by backtrace_id: the frame is skipped */
     size_t n_backtraces;
     uint32_t *ids; /* by site number - 1: its call_site_id; 0: no stack has it */
     uint32_t n_ids_given;
@@ -137,11 +146,14 @@ static void mark(struct finder *finder, enum target target, sqlite3_stmt *statem
 static int mark_function(struct finder *finder, sqlite3_stmt *statement)
 {
     const char *raw_name = (const char *)sqlite3_column_text(statement, 1);
+    const char *start = raw_name ? strstr(raw_name, "+0x") : NULL;
     char *qualified = raw_name ? demangle_qualified(raw_name) : NULL;
 
     mark(finder, TARGET_FUNCTION, statement, qualified ? qualified : raw_name);
-    finder->is_start[database_id(statement, 0, finder->n_ids[TARGET_FUNCTION])] =
-        raw_name && strstr(raw_name, "+0x");
+    mark(finder, TARGET_API_FUNCTION, statement, qualified ? qualified : raw_name);
+    if (start)
+        finder->starts[database_id(statement, 0, finder->n_ids[TARGET_FUNCTION])] =
+            strtoull(start + 1, NULL, 16);
     free(qualified);
     return 0;
 }
@@ -160,8 +172,9 @@ static int mark_source(struct finder *finder, sqlite3_stmt *statement)
 
 static int read_sizes(struct finder *finder)
 {
-    static const char *const tables[N_TARGETS] = {"functions", "objects", "sources"};
-    static const char *const ids[N_TARGETS] = {"function_id", "object_id", "source_id"};
+    static const char *const tables[N_TARGETS] = {"functions", "objects", "sources", "functions"};
+    static const char *const ids[N_TARGETS] = {"function_id", "object_id", "source_id",
+                                               "function_id"};
     int status = database_ids(finder->db, "frames", "frame_id", &finder->n_frames, finder->err);
 
     if (finder->definitions)
@@ -179,10 +192,10 @@ static int read_sizes(struct finder *finder)
     finder->frames = calloc(finder->n_frames, sizeof(*finder->frames));
     finder->inherited = calloc(finder->n_backtraces, sizeof(*finder->inherited));
     finder->call_site_ids = calloc(finder->n_backtraces, sizeof(*finder->call_site_ids));
-    finder->wrappers = calloc(finder->n_backtraces, sizeof(*finder->wrappers));
-    finder->is_start = calloc(finder->n_ids[TARGET_FUNCTION], sizeof(bool));
-    return finder->frames && finder->inherited && finder->call_site_ids && finder->wrappers
-                   && finder->is_start
+    finder->is_wrapped = calloc(finder->n_backtraces, sizeof(*finder->is_wrapped));
+    finder->starts = calloc(finder->n_ids[TARGET_FUNCTION], sizeof(*finder->starts));
+    return finder->frames && finder->inherited && finder->call_site_ids && finder->is_wrapped
+                   && finder->starts
                ? 0
                : no_memory(finder);
 }
@@ -258,13 +271,156 @@ static int read_level(struct finder *finder, sqlite3_stmt *statement)
     if (!frame_id)
         return 0;
     frame = &finder->frames[frame_id];
-    if (site.source_id || (site.function_id && !finder->is_start[site.function_id]))
+    if (site.source_id || (site.function_id && !finder->starts[site.function_id]))
         frame->is_named = true;
     frame->object_id = (uint32_t)site.object_id;
     if (!frame->innermost)
         status = number_site(finder, &site, &frame->innermost);
-    if (status == 0 && !frame->unskipped && !skips)
-        status = number_site(finder, &site, &frame->unskipped);
+    if (status || frame->unskipped || skips)
+        return status;
+    if (!is_skipped(finder, TARGET_API_FUNCTION, site.function_id))
+        return number_site(finder, &site, &frame->unskipped);
+    return frame->api ? 0 : number_site(finder, &site, &frame->api);
+}
+
+static int read_backtrace(struct finder *finder, sqlite3_stmt *statement)
+{
+    int64_t id = database_id(statement, 0, finder->n_backtraces);
+
+    finder->read_backtraces[id].parent = (uint32_t)database_id(statement, 1, (size_t)id);
+    finder->read_backtraces[id].frame = (uint32_t)database_id(statement, 2, finder->n_frames);
+    return 0;
+}
+
+static int read_backtraces(struct finder *finder)
+{
+    if (finder->definitions) {
+        finder->backtraces = finder->definitions->backtraces;
+        return 0;
+    }
+    finder->read_backtraces = calloc(finder->n_backtraces, sizeof(*finder->read_backtraces));
+    finder->backtraces = finder->read_backtraces;
+    return finder->backtraces
+               ? each_row(finder,
+                          "SELECT backtrace_id, parent_backtrace_id, frame_id FROM backtraces",
+                          read_backtrace)
+               : no_memory(finder);
+}
+
+/* ---- wrappers without a name ---- */
+
+/* A function that is named by its start. */
+struct nameless {
+    int64_t object_id;
+    int64_t function_id; /* the key ends here */
+    uint64_t start;
+    size_t n_callers;
+    bool calls_unskipped;
+};
+
+struct call {
+    int64_t callee; /* function_id */
+    int64_t caller; /* function_id, or -frame_id */
+};
+
+static const struct site *innermost_site(const struct finder *finder, uint32_t id)
+{
+    uint32_t number = finder->frames[finder->backtraces[id].frame].innermost;
+
+    return number ? (const struct site *)finder->sites.elements + number - 1 : NULL;
+}
+
+static int64_t caller_of(const struct finder *finder, uint32_t id)
+{
+    uint32_t parent = finder->backtraces[id].parent;
+    const struct site *site = parent ? innermost_site(finder, parent) : NULL;
+
+    return !site               ? 0
+           : site->function_id ? site->function_id
+                               : -(int64_t)finder->backtraces[parent].frame;
+}
+
+static int note_call(struct finder *finder, uint32_t id, bool calls_unskipped,
+                     struct hash_map *functions, struct hash_map *calls)
+{
+    const struct frame_site *frame = &finder->frames[finder->backtraces[id].frame];
+    const struct site *site = innermost_site(finder, id);
+    struct nameless key = {.function_id = site ? site->function_id : 0};
+    struct call call = {key.function_id, caller_of(finder, id)};
+    size_t n_calls = calls->n;
+    struct nameless *function;
+
+    if (frame->is_named || !frame->unskipped || !key.function_id)
+        return 0;
+    key.object_id = site->object_id;
+    function = hash_map_get(functions, &key, offsetof(struct nameless, start), sizeof(key));
+    if (!function || !hash_map_get(calls, &call, sizeof(call), sizeof(call)))
+        return no_memory(finder);
+    function->start = finder->starts[key.function_id];
+    function->n_callers += calls->n - n_calls;
+    function->calls_unskipped |= calls_unskipped;
+    return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct nameless *one = a;
+    const struct nameless *other = b;
+
+    if (one->object_id != other->object_id)
+        return one->object_id < other->object_id ? -1 : 1;
+    return one->start < other->start ? -1 : one->start > other->start;
+}
+
+/* Functions between two wrappers are of the same source file, which has wrappers only. */
+static void skip_wrappers(struct finder *finder, const struct hash_map *functions)
+{
+    struct nameless *all = functions->elements;
+    const struct nameless *last = NULL;
+
+    if (functions->n)
+        qsort(all, functions->n, sizeof(*all), by_start);
+    for (struct nameless *next = all; next < all + functions->n; next++) {
+        const struct nameless *first = next;
+        if (next->n_callers < MANY_CALLERS || next->calls_unskipped)
+            continue;
+        if (last && last->object_id == next->object_id
+            && next->start - last->start < WRAPPER_GAP_BYTES)
+            first = last;
+        for (; first <= next; first++)
+            finder->is_skipped[TARGET_FUNCTION][first->function_id] = true;
+        last = next;
+    }
+    for (size_t i = 0; i < finder->n_frames; i++) {
+        struct frame_site *frame = &finder->frames[i];
+        const struct site *sites = finder->sites.elements;
+        if (frame->unskipped && !frame->is_named
+            && is_skipped(finder, TARGET_FUNCTION, sites[frame->unskipped - 1].function_id))
+            frame->unskipped = 0;
+    }
+}
+
+/* In a stripped program no rule knows the wrappers of malloc. They are functions that many others
+ * call, and that call nothing but libc. */
+static int find_nameless_wrappers(struct finder *finder)
+{
+    bool *calls_unskipped = calloc(finder->n_backtraces, sizeof(*calls_unskipped));
+    struct hash_map functions = {0};
+    struct hash_map calls = {0};
+    int status = calls_unskipped ? 0 : no_memory(finder);
+
+    for (uint32_t id = 1; status == 0 && id < finder->n_backtraces; id++) {
+        const struct frame_site *frame = &finder->frames[finder->backtraces[id].frame];
+        if (!is_skipped(finder, TARGET_OBJECT, frame->object_id))
+            calls_unskipped[finder->backtraces[id].parent] = true;
+    }
+    for (uint32_t id = 1; status == 0 && id < finder->n_backtraces; id++)
+        status = note_call(finder, id, calls_unskipped[id], &functions, &calls);
+    if (status == 0)
+        skip_wrappers(finder, &functions);
+    hash_map_done(&functions);
+    hash_map_done(&calls);
+    free(calls_unskipped);
     return status;
 }
 
@@ -290,38 +446,31 @@ static int give_id(struct finder *finder, uint32_t number, uint32_t *ret_id)
 static bool is_in_wrapper(const struct finder *finder, uint32_t parent, struct frame_site frame)
 {
     return !frame.is_named && frame.object_id && finder->inherited[parent]
-           && finder->wrappers[parent] == frame.object_id;
+           && finder->is_wrapped[parent]
+           && finder->frames[finder->backtraces[parent].frame].object_id == frame.object_id;
+}
+
+/* An API function is blamed for calls by its own library only. */
+static bool is_called_as_api(const struct finder *finder, uint32_t parent, struct frame_site frame)
+{
+    return parent
+           && (finder->is_wrapped[parent]
+               || finder->frames[finder->backtraces[parent].frame].object_id != frame.object_id);
 }
 
 /* Called in preorder: the parent has a lower id and was placed before. */
-static int place(struct finder *finder, uint32_t id, uint32_t parent, struct frame_site frame)
+static int place(struct finder *finder, uint32_t id)
 {
-    bool is_skipped = !frame.unskipped || is_in_wrapper(finder, parent, frame);
-    uint32_t number = is_skipped ? finder->inherited[parent] : frame.unskipped;
+    struct frame_site frame = finder->frames[finder->backtraces[id].frame];
+    uint32_t parent = finder->backtraces[id].parent;
+    uint32_t own =
+        frame.api && !is_called_as_api(finder, parent, frame) ? frame.api : frame.unskipped;
+    uint32_t number;
 
-    finder->wrappers[id] = is_skipped ? frame.object_id : 0;
+    finder->is_wrapped[id] = !own || is_in_wrapper(finder, parent, frame);
+    number = finder->is_wrapped[id] ? finder->inherited[parent] : own;
     finder->inherited[id] = number;
     return give_id(finder, number ? number : frame.innermost, &finder->call_site_ids[id]);
-}
-
-static int place_row(struct finder *finder, sqlite3_stmt *statement)
-{
-    int64_t id = database_id(statement, 0, finder->n_backtraces);
-    int64_t parent = database_id(statement, 1, (size_t)id);
-
-    return id ? place(finder, (uint32_t)id, (uint32_t)parent,
-                      finder->frames[database_id(statement, 2, finder->n_frames)])
-              : 0;
-}
-
-static int place_defined(struct finder *finder)
-{
-    const struct definitions_backtrace *backtraces = finder->definitions->backtraces;
-    int status = 0;
-
-    for (uint32_t id = 1; status == 0 && id < finder->n_backtraces; id++)
-        status = place(finder, id, backtraces[id].parent, finder->frames[backtraces[id].frame]);
-    return status;
 }
 
 static void call_site_of(sqlite3_context *context, int n_values, sqlite3_value **values)
@@ -362,13 +511,8 @@ static int write_sites(struct finder *finder)
                                   "INSERT INTO call_sites(call_site_id, function_id, source_id, "
                                   "line, object_id, object_offset) VALUES (?, ?, ?, ?, ?, ?)",
                                   &finder->insert, finder->err);
-    if (status == 0 && finder->definitions)
-        status = place_defined(finder);
-    else if (status == 0)
-        status = each_row(finder,
-                          "SELECT backtrace_id, parent_backtrace_id, frame_id FROM backtraces "
-                          "ORDER BY backtrace_id",
-                          place_row);
+    for (uint32_t id = 1; status == 0 && id < finder->n_backtraces; id++)
+        status = place(finder, id);
     if (status)
         return status;
     return finder->definitions ? backtrace_rows_write(finder->db, finder->definitions,
@@ -389,8 +533,9 @@ static void done(struct finder *finder)
     free(finder->frames);
     free(finder->inherited);
     free(finder->call_site_ids);
-    free(finder->wrappers);
-    free(finder->is_start);
+    free(finder->is_wrapped);
+    free(finder->starts);
+    free(finder->read_backtraces);
     free(finder->ids);
 }
 
@@ -401,14 +546,18 @@ int call_sites_write(sqlite3 *db, const struct definitions *definitions,
     int status = apply_rules(&finder);
 
     if (status == 0)
-        status = write_skipped(&finder);
-    if (status == 0)
         status = each_row(
             &finder,
             "SELECT l.frame_id, l.function_id, l.source_id, l.line, f.object_id, f.object_offset "
             "FROM frame_lines AS l JOIN frames AS f ON f.frame_id = l.frame_id "
             "ORDER BY l.frame_id, l.inline_level",
             read_level);
+    if (status == 0)
+        status = read_backtraces(&finder);
+    if (status == 0)
+        status = find_nameless_wrappers(&finder);
+    if (status == 0)
+        status = write_skipped(&finder);
     if (status == 0)
         status = write_sites(&finder);
     if (status == 0 && ret_sites) {

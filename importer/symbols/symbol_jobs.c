@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-    MOST_THREADS = 64,
+    MAX_THREADS = 64,
     PROGRESS_NS = 200 * 1000 * 1000,
     STOPPED = 1 /* result of on_position when the run is stopped */
 };
@@ -261,13 +261,13 @@ static unsigned count_threads(const struct symbols_options *options, size_t n_jo
         n_threads = n_processors > 0 ? (size_t)n_processors : 1;
     if (n_threads > n_jobs)
         n_threads = n_jobs;
-    return (unsigned)(n_threads > MOST_THREADS ? MOST_THREADS : n_threads);
+    return (unsigned)(n_threads > MAX_THREADS ? MAX_THREADS : n_threads);
 }
 
 /* Fewer threads than wanted are fine; without any, the caller's thread does the work. */
 static int run_pool(struct pool *pool, uint64_t n_frames, struct error *err)
 {
-    pthread_t threads[MOST_THREADS];
+    pthread_t threads[MAX_THREADS];
     unsigned n_wanted = count_threads(pool->options, pool->n_jobs);
     unsigned n_threads = 0;
     int status;

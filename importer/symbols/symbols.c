@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-    MOST_OTHER_PATHS = 64 /* limit of tried paths per object */
+    MAX_OTHER_PATHS = 64 /* limit of tried paths per object */
 };
 
 struct symbols {
@@ -118,7 +118,7 @@ static int add_path(struct symbols *symbols, struct symbol_job *job, sqlite3_stm
 
     while (job->other_paths && job->other_paths[n])
         n++;
-    if (n >= MOST_OTHER_PATHS)
+    if (n >= MAX_OTHER_PATHS)
         return 0;
     paths = realloc(job->other_paths, (n + 2) * sizeof(*paths));
     if (!paths)

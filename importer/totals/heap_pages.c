@@ -22,7 +22,7 @@ struct page_cell {
 enum {
     WORD_BITS = 64,
     CHUNK_WORDS = HEAP_PAGES_CHUNK / WORD_BITS,
-    MOST_CLOSE = HEAP_PAGES_CHUNK / 2
+    MAX_CLOSE = HEAP_PAGES_CHUNK / 2
 };
 
 /* Groups neighbouring pages: blocks of one moment fill most pages of a heap, and a single page
@@ -33,7 +33,7 @@ struct heap_chunk {
     uint32_t heap;
     uint32_t page_bytes;
     uint64_t has[CHUNK_WORDS]; /* pages that have a cell */
-    /* Up to MOST_CLOSE cells: sorted by page, capacity a power of two. More: cells[k] is page k,
+    /* Up to MAX_CLOSE cells: sorted by page, capacity a power of two. More: cells[k] is page k,
      * which needs no more memory. */
     struct page_cell *cells;
     uint64_t n_cells;
@@ -99,7 +99,7 @@ static bool has_cell(const struct heap_chunk *chunk, size_t k)
 
 static bool is_spread(const struct heap_chunk *chunk)
 {
-    return chunk->n_cells > MOST_CLOSE;
+    return chunk->n_cells > MAX_CLOSE;
 }
 
 static size_t n_places(const struct heap_chunk *chunk)
@@ -140,8 +140,8 @@ static bool add_close(struct heap_chunk *chunk, size_t k)
 
 static MTRACE_NOINLINE bool add_cell(struct heap_chunk *chunk, size_t k)
 {
-    if (chunk->n_cells < MOST_CLOSE ? !add_close(chunk, k)
-                                    : chunk->n_cells == MOST_CLOSE && !spread(chunk))
+    if (chunk->n_cells < MAX_CLOSE ? !add_close(chunk, k)
+                                   : chunk->n_cells == MAX_CLOSE && !spread(chunk))
         return false;
     chunk->has[k / WORD_BITS] |= UINT64_C(1) << k % WORD_BITS;
     chunk->n_cells++;
@@ -216,14 +216,14 @@ static void live_on_page(const struct heap_pages *pages, struct page_cell *page,
     if (page->live_blocks++ == 0) {
         page->owner_backtrace = allocation->backtrace;
         page->common_frames = HEAP_PAGES_ONE_STACK;
-        page->example_id = allocation->allocation_id & LIVE_BLOCK_MOST_ID;
+        page->example_id = allocation->allocation_id & LIVE_BLOCK_MAX_ID;
     } else {
         if (page->owner_backtrace != allocation->backtrace && page->common_frames)
             page->common_frames =
                 (uint8_t)common_frames(pages->stacks, page, allocation->backtrace);
         if (allocation->allocation_id < page->example_id) {
             page->owner_backtrace = allocation->backtrace;
-            page->example_id = allocation->allocation_id & LIVE_BLOCK_MOST_ID;
+            page->example_id = allocation->allocation_id & LIVE_BLOCK_MAX_ID;
         }
     }
     page->live_bytes += (uint32_t)n_bytes;
@@ -472,7 +472,7 @@ static void put_runs(struct walk *walk, uint64_t address)
         if (start >= run->end)
             continue;
         put_page(walk, &(struct heap_page){.address = start,
-                                           .example_id = run->example_id & LIVE_BLOCK_MOST_ID,
+                                           .example_id = run->example_id & LIVE_BLOCK_MAX_ID,
                                            .live_blocks = 1,
                                            .n_pages = (run->end - start) / walk->page_bytes,
                                            .live_bytes = run->end - start,

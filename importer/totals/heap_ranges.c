@@ -54,9 +54,9 @@ struct heap_ranges {
     bool *is_foreign;      /* by process: it has a UNIT_OTHER */
     struct unit *last;     /* the unit of the block before */
     struct extent *extents;
-    size_t n_extents, max_extents;
+    size_t n_extents, extents_capacity;
     struct hash_map latest; /* struct latest: last extent of each heap */
-    size_t most_extents;    /* 0: any number */
+    size_t max_extents;     /* 0: any number */
     uint64_t n_left_out;
     struct heap_range *heaps; /* by id - 1: by process, then address */
     size_t n_heaps, max_heaps;
@@ -202,9 +202,9 @@ bool heap_ranges_is_foreign(const struct heap_ranges *ranges, uint32_t process, 
     return false;
 }
 
-void heap_ranges_bound(struct heap_ranges *ranges, size_t most_extents)
+void heap_ranges_bound(struct heap_ranges *ranges, size_t max_extents)
 {
-    ranges->most_extents = most_extents;
+    ranges->max_extents = max_extents;
 }
 
 uint64_t heap_ranges_n_left_out(const struct heap_ranges *ranges)
@@ -265,7 +265,7 @@ static int thin_extents(struct heap_ranges *ranges, struct error *err)
 
 static int add_extent(struct heap_ranges *ranges, const struct extent *extent, struct error *err)
 {
-    struct extent *extents = dynamic_array_reserve(ranges->extents, &ranges->max_extents,
+    struct extent *extents = dynamic_array_reserve(ranges->extents, &ranges->extents_capacity,
                                                    ranges->n_extents + 1, sizeof *extents);
     struct latest *latest = extents ? get_latest(&ranges->latest, extent) : NULL;
 
@@ -287,11 +287,11 @@ int heap_ranges_extent(struct heap_ranges *ranges, uint32_t process, uint64_t ti
     struct extent *before = latest ? &ranges->extents[latest->place] : NULL;
     const struct extent extent = {
         .time_ns = time_ns, .start = start, .end = end, .process = process, .kind = kind};
-    bool is_full = ranges->most_extents && ranges->n_extents >= ranges->most_extents;
+    bool is_full = ranges->max_extents && ranges->n_extents >= ranges->max_extents;
 
     if (start >= end || (before && before->end == end))
         return 0; /* nothing new */
-    if (is_full && ranges->latest.n <= ranges->most_extents / 2) {
+    if (is_full && ranges->latest.n <= ranges->max_extents / 2) {
         if (thin_extents(ranges, err) != 0)
             return ERROR_NOMEM;
     } else if (is_full) {
@@ -582,8 +582,8 @@ void heap_ranges_visit(struct heap_ranges *ranges, uint32_t n_processes, struct 
             ranges->is_foreign[units[i].key.process] |= units[i].key.class == UNIT_OTHER;
     }
     ranges->extents =
-        checkpoint_io_array(io, ranges->extents, &ranges->n_extents, &ranges->max_extents,
-                            CHECKPOINT_MOST, sizeof *ranges->extents);
+        checkpoint_io_array(io, ranges->extents, &ranges->n_extents, &ranges->extents_capacity,
+                            CHECKPOINT_MAX, sizeof *ranges->extents);
     for (size_t i = 0; i < ranges->n_extents; i++) {
         struct latest *latest = get_latest(&ranges->latest, &ranges->extents[i]);
         if (latest)

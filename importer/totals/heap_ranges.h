@@ -104,7 +104,7 @@ bool heap_ranges_is_foreign(const struct heap_ranges *ranges, uint32_t process, 
 bool heap_ranges_has_foreign(const struct heap_ranges *ranges, uint32_t process);
 
 /* Bounds extents (HR-5). Before the first one. */
-void heap_ranges_bound(struct heap_ranges *ranges, size_t most_extents);
+void heap_ranges_bound(struct heap_ranges *ranges, size_t max_extents);
 uint64_t heap_ranges_n_left_out(const struct heap_ranges *ranges);
 
 /* Makes the heaps; nothing may be added afterwards. */

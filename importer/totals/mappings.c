@@ -228,7 +228,7 @@ static void mapping_list_visit(struct mapping_list *list, const struct statistic
 
     for (size_t i = 0; i < list->n_chunks; i++)
         n += list->chunks[i]->n;
-    checkpoint_io_count(io, &n, CHECKPOINT_MOST);
+    checkpoint_io_count(io, &n, CHECKPOINT_MAX);
     if (checkpoint_io_is_loading(io)) {
         load_pieces(list, n, room, io);
         return;
@@ -272,7 +272,7 @@ static uint64_t share(uint64_t bytes, uint64_t part, uint64_t whole)
 }
 
 /* What certainly lies in `part` of `whole` bytes if so many are resident. */
-static uint64_t least_share(uint64_t bytes, uint64_t part, uint64_t whole)
+static uint64_t min_share(uint64_t bytes, uint64_t part, uint64_t whole)
 {
     return bytes > whole - part ? bytes - (whole - part) : 0;
 }
@@ -281,8 +281,8 @@ static uint64_t least_share(uint64_t bytes, uint64_t part, uint64_t whole)
 static void share_samples(struct mapping *piece, uint64_t whole)
 {
     if (piece->peak_rss_bytes != MAPPINGS_NEVER)
-        piece->peak_rss_bytes = least_share(piece->peak_rss_bytes, piece->length, whole);
-    piece->sampled_bytes = least_share(piece->sampled_bytes, piece->length, whole);
+        piece->peak_rss_bytes = min_share(piece->peak_rss_bytes, piece->length, whole);
+    piece->sampled_bytes = min_share(piece->sampled_bytes, piece->length, whole);
 }
 
 /* Splits the piece at an address inside it; the upper part gets a new id. */

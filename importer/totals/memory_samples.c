@@ -207,7 +207,7 @@ static void visit_process(struct process_samples *process, uint32_t id, struct c
     CHECKPOINT_IMAGE(io, &process->sampled);
     checkpoint_io_u64(io, &process->look_ns);
     process->heaps = checkpoint_io_array(io, process->heaps, &process->n_heaps, &process->max_heaps,
-                                         CHECKPOINT_MOST, sizeof *process->heaps);
+                                         CHECKPOINT_MAX, sizeof *process->heaps);
     checkpoint_io_u64(io, &process->own_bytes);
     checkpoint_io_u64(io, &process->own_private_bytes);
     checkpoint_io_u64(io, &process->data_bytes);

@@ -119,7 +119,7 @@ void moment_blocks_visit(struct moment_blocks *blocks, const struct statistics_r
         checkpoint_io_u64(io, &peak->peak_ns);
         checkpoint_io_u64(io, &peak->last_id);
         list->items = checkpoint_io_array(io, list->items, &list->n, &list->capacity,
-                                          CHECKPOINT_MOST, sizeof *list->items);
+                                          CHECKPOINT_MAX, sizeof *list->items);
         for (size_t i = 0; i < list->n; i++) {
             checkpoint_io_check(io,
                                 list->items[i].process == id && id <= room->n_processes

@@ -375,7 +375,7 @@ static void visit_warnings(struct object_walk *walk, struct checkpoint_io *io)
 {
     size_t n = walk->n_texts;
 
-    checkpoint_io_count(io, &n, CHECKPOINT_MOST);
+    checkpoint_io_count(io, &n, CHECKPOINT_MAX);
     for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         const char *text = checkpoint_io_is_loading(io) ? NULL : walk->warnings[i];
         checkpoint_io_text(io, &text, NULL);
@@ -388,7 +388,7 @@ static void visit_nodes(struct object_walk *walk, struct checkpoint_io *io)
 {
     size_t n = walk->n_nodes ? walk->n_nodes + 1 : 0;
 
-    walk->nodes = checkpoint_io_array(io, walk->nodes, &n, &walk->nodes_capacity, CHECKPOINT_MOST,
+    walk->nodes = checkpoint_io_array(io, walk->nodes, &n, &walk->nodes_capacity, CHECKPOINT_MAX,
                                       sizeof *walk->nodes);
     walk->n_nodes = n ? n - 1 : 0;
     for (size_t i = 1; i <= walk->n_nodes; i++) {
@@ -402,7 +402,7 @@ static void visit_nodes(struct object_walk *walk, struct checkpoint_io *io)
 static void visit_claims(struct object_walk *walk, struct checkpoint_io *io)
 {
     walk->claims = checkpoint_io_array(io, walk->claims, &walk->n_claims, &walk->claims_capacity,
-                                       CHECKPOINT_MOST, sizeof *walk->claims);
+                                       CHECKPOINT_MAX, sizeof *walk->claims);
     for (size_t i = 0; i < walk->n_claims; i++) {
         const struct object_claim *claim = &walk->claims[i];
         checkpoint_io_check_bool(io, &claim->is_repeated);
@@ -444,7 +444,7 @@ void object_walks_visit(struct object_walks *walks, const struct statistics_room
 {
     size_t n = walks->n;
 
-    checkpoint_io_count(io, &n, CHECKPOINT_MOST);
+    checkpoint_io_count(io, &n, CHECKPOINT_MAX);
     for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         if (checkpoint_io_is_loading(io)) {
             struct object_walk *list =

@@ -280,7 +280,7 @@ static void visit_open(struct phases *phases, struct checkpoint_io *io)
 void phases_visit(struct phases *phases, uint32_t n_threads, struct checkpoint_io *io)
 {
     visit_list(&phases->list, &phases->n, &phases->capacity,
-               phases->most ? phases->most : CHECKPOINT_MOST, n_threads, io);
+               phases->most ? phases->most : CHECKPOINT_MAX, n_threads, io);
     visit_list(&phases->passing, &phases->n_passing, &phases->passing_capacity, PHASES_OPEN,
                n_threads, io);
     visit_open(phases, io);

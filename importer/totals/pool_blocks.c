@@ -660,7 +660,7 @@ static void visit_moving(struct pool_blocks *blocks, struct movings *movings,
                          struct checkpoint_io *io)
 {
     movings->list = checkpoint_io_array(io, movings->list, &movings->n, &movings->capacity,
-                                        CHECKPOINT_MOST, sizeof *movings->list);
+                                        CHECKPOINT_MAX, sizeof *movings->list);
     for (size_t i = 0; i < movings->n; i++)
         check_place(blocks, &movings->list[i].item, movings->list[i].process, io);
 }
@@ -687,9 +687,9 @@ static void visit_taken(struct pool_blocks *blocks, uint32_t n_processes, struct
 void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, uint32_t n_groups,
                        struct checkpoint_io *io)
 {
-    const struct live_table_most most = {.n_backtraces = blocks->room.n_backtraces,
-                                         .n_processes = blocks->room.n_pools,
-                                         .n_groups = n_groups};
+    const struct live_table_max most = {.n_backtraces = blocks->room.n_backtraces,
+                                        .n_processes = blocks->room.n_pools,
+                                        .n_groups = n_groups};
     size_t n_pools = blocks->n_pools;
 
     checkpoint_io_count(io, &n_pools, blocks->room.n_pools);

@@ -63,7 +63,7 @@ bool address_ranges_find(const struct address_ranges *ranges, uint64_t address, 
 void address_ranges_visit(struct address_ranges *ranges, struct checkpoint_io *io)
 {
     ranges->all = checkpoint_io_array(io, ranges->all, &ranges->n, &ranges->capacity,
-                                      CHECKPOINT_MOST, sizeof *ranges->all);
+                                      CHECKPOINT_MAX, sizeof *ranges->all);
     for (size_t i = 0; i < ranges->n; i++)
         checkpoint_io_check(io,
                             ranges->all[i].start < ranges->all[i].end

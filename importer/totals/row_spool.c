@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_SLOT_NS (UINT64_C(1) << 62)
+#define MAX_SLOT_NS (UINT64_C(1) << 62)
 
 enum kept_kind {
     KEPT_EVENT,
@@ -238,7 +238,7 @@ static int widen_slots(struct row_spool *kept, uint64_t now_ns, struct error *er
     while (kept->slot_ns < now_ns / kept->most)
         kept->slot_ns *= 2;
     while (code == 0 && kept->n[KEPT_MEMORY] > kept->most / 2 && kept->slot_ns <= now_ns
-           && kept->slot_ns < MOST_SLOT_NS) {
+           && kept->slot_ns < MAX_SLOT_NS) {
         kept->slot_ns *= 2;
         code = thin_samples(kept, err);
     }
@@ -415,7 +415,7 @@ static void save(struct row_spool *kept, const struct statistics_room *room,
     size_t n_all = n + count_waiting(kept);
     int code = spill_file_flush(&kept->file, NULL);
 
-    checkpoint_io_count(io, &n_all, CHECKPOINT_MOST);
+    checkpoint_io_count(io, &n_all, CHECKPOINT_MAX);
     for (size_t i = 0; i < n && code == 0 && checkpoint_io_code(io) == 0; i++) {
         code = read_item(kept, i, &item, NULL);
         if (code == 0)
@@ -433,7 +433,7 @@ static void load(struct row_spool *kept, const struct statistics_room *room,
 {
     size_t n = 0;
 
-    checkpoint_io_count(io, &n, CHECKPOINT_MOST);
+    checkpoint_io_count(io, &n, CHECKPOINT_MAX);
     for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         struct kept item = {0};
         visit_item(&item, room, io);
@@ -446,7 +446,7 @@ void row_spool_visit(struct row_spool *kept, const struct statistics_room *room,
                      struct checkpoint_io *io)
 {
     checkpoint_io_u64(io, &kept->slot_ns);
-    checkpoint_io_check(io, kept->slot_ns <= MOST_SLOT_NS, "a distance of samples");
+    checkpoint_io_check(io, kept->slot_ns <= MAX_SLOT_NS, "a distance of samples");
     if (checkpoint_io_is_loading(io))
         load(kept, room, io);
     else

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 enum {
-    MOST_SHIFT = 56 /* years */
+    MAX_SHIFT = 56 /* years */
 };
 
 /* Live sums of the process's stack `number`. */
@@ -472,7 +472,7 @@ static void visit_plan(struct snapshots *snapshots, struct plan *plan, uint32_t 
     checkpoint_io_u32(io, &shift);
     checkpoint_io_count(io, &n_taken, SNAPSHOTS_MAX);
     checkpoint_io_check(io,
-                        shift <= MOST_SHIFT && (!plan->is_paused || plan->next_ns == UINT64_MAX)
+                        shift <= MAX_SHIFT && (!plan->is_paused || plan->next_ns == UINT64_MAX)
                             && plan->next_ns
                                    == (plan->next_ns == UINT64_MAX
                                            ? UINT64_MAX

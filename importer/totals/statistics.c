@@ -130,13 +130,13 @@ static bool has_dropped_events(const struct definitions_process *process)
 
 static bool is_untraced(const struct definitions_process *process)
 {
-    return (process->flags & (LOG_FLAG_STARTED_OFF | LOG_FLAG_FALLBACK_TRACING_OFF)) != 0;
+    return (process->flags & (LOG_FLAG_STARTED_OFF | LOG_FLAG_TRACING_WAS_OFF)) != 0;
 }
 
 static struct pairing_process traits_of(const struct definitions_process *process)
 {
     const uint32_t untracked =
-        LOG_FLAG_STARTED_OFF | LOG_FLAG_FALLBACK_TRACING_OFF | LOG_FLAG_FOREIGN_NEW;
+        LOG_FLAG_STARTED_OFF | LOG_FLAG_TRACING_WAS_OFF | LOG_FLAG_FOREIGN_NEW;
 
     return (struct pairing_process){
         .is_forked = (process->flags & (LOG_FLAG_FORKED | LOG_FLAG_ATTACHED)) != 0,

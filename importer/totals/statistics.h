@@ -98,7 +98,7 @@ enum statistics_bounded {
 uint64_t statistics_n_left_out(const struct statistics *statistics, enum statistics_bounded kind,
                                const char **ret_name);
 
-/* Keeps the blocks that are live at the end for statistics_next_left although other rows are
+/* Keeps the blocks that are live at the end for statistics_next_live although other rows are
  * omitted. Before statistics_finish. */
 void statistics_keep_leaked(struct statistics *statistics);
 
@@ -157,7 +157,7 @@ int statistics_end_rows(struct statistics *statistics, struct error *err);
 
 /* The next block that is live at the end, in order of id; false at the end. After
  * statistics_skip_rows and statistics_keep_leaked. */
-bool statistics_next_left(struct statistics *statistics, struct allocation *ret_allocation);
+bool statistics_next_live(struct statistics *statistics, struct allocation *ret_allocation);
 
 /* Time of its last event so far; 0: none. */
 uint64_t statistics_event_ns(const struct statistics *statistics, uint32_t process);
@@ -380,7 +380,7 @@ static inline void statistics_prefetch_stack(const struct expecting *own, const 
         is_own ? own->totals : &own->statistics->totals->processes[event->process];
     const struct live_block *block = expected->prefetch_slot.block;
 
-    if (!live_table_is_prefetch_slot(live, event->address, &expected->prefetch_slot))
+    if (!live_table_prefetch_is_for(live, event->address, &expected->prefetch_slot))
         return;
     if (event->kind == EVENT_ALLOC || event->kind == EVENT_REALLOC_END)
         expected->stack = totals_stack_find(totals, event->backtrace);
@@ -421,7 +421,7 @@ static inline struct expected *statistics_expected(struct statistics *statistics
         &statistics->expected[statistics->n_expected % STATISTICS_PREFETCHED];
 
     if (mtrace_unlikely(
-            !live_table_is_prefetch_slot(live, event->address, &expected->prefetch_slot))) {
+            !live_table_prefetch_is_for(live, event->address, &expected->prefetch_slot))) {
         live_table_expect(live, event->address, &expected->prefetch_slot);
         expected->stack = NULL;
     }

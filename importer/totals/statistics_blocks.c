@@ -182,7 +182,7 @@ bool statistics_blocks_plain(struct statistics *statistics, const struct event *
             struct pairing_end end = pairing_end_of_free(event, intervening);
             end.backtrace = statistics_known_backtrace(end.backtrace);
             *ret_code = count_end(statistics, event->process, block, &end, err);
-            live_table_remove_prefetch_slot(live, prefetch_slot);
+            live_table_remove_prefetched(live, prefetch_slot);
         }
     }
     return block != NULL;
@@ -323,7 +323,8 @@ static int on_left_run(void *context, uint32_t process, const struct live_block 
                                       places[i].backtrace, err);
         return code;
     }
-    code = totals_left_run(statistics->totals, process, places, n_places, ret_n_others, err);
+    code =
+        totals_live_at_end_batch(statistics->totals, process, places, n_places, ret_n_others, err);
     for (size_t i = 0; code == 0 && i < n_places; i++) {
         const struct sample_weight weight = {.blocks = 1, .bytes = places[i].size};
         if (!pairing_is_single(&places[i]))

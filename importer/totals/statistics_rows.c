@@ -147,7 +147,7 @@ int statistics_next_row(struct statistics *statistics, struct allocation *ret_al
     return more;
 }
 
-bool statistics_next_left(struct statistics *statistics, struct allocation *ret_allocation)
+bool statistics_next_live(struct statistics *statistics, struct allocation *ret_allocation)
 {
     const struct pairing_chain *no_chain = NULL;
     uint64_t occupied;

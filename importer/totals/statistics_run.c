@@ -266,7 +266,7 @@ static inline bool take_end(struct run *run, const struct event *event, int *ret
         begin_instant(run, event->time_ns);
     *ret_code =
         count_end(run, stack_of(run, expected, block->backtrace), event, block, intervening, err);
-    live_table_remove_prefetch_slot(run->expecting.live, &expected->prefetch_slot);
+    live_table_remove_prefetched(run->expecting.live, &expected->prefetch_slot);
     return true;
 }
 

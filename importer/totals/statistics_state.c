@@ -112,11 +112,11 @@ static void visit_pools(struct statistics *statistics, struct checkpoint_io *io)
 void statistics_visit(struct statistics *statistics, struct checkpoint_io *io)
 {
     const struct statistics_room room = room_begun(statistics);
-    const struct live_table_most most = {.n_backtraces = room.n_backtraces,
-                                         .n_processes = room.n_processes,
-                                         .n_groups = (uint32_t)statistics->definitions->n_groups,
-                                         .has_stack = has_stack,
-                                         .context = statistics->totals};
+    const struct live_table_max most = {.n_backtraces = room.n_backtraces,
+                                        .n_processes = room.n_processes,
+                                        .n_groups = (uint32_t)statistics->definitions->n_groups,
+                                        .has_stack = has_stack,
+                                        .context = statistics->totals};
 
     if (statistics->lifetimes)
         checkpoint_io_refuse(io, ERROR_BUG, "rows are kept, which no state has");

@@ -209,9 +209,9 @@ static void take_all_left(struct process_totals *process)
 
 /* ---- pairs ---- */
 
-void totals_bound(struct totals *totals, size_t most_pairs)
+void totals_bound(struct totals *totals, size_t max_pairs)
 {
-    totals->most_pairs = (uint32_t)most_pairs;
+    totals->max_pairs = (uint32_t)max_pairs;
 }
 
 /* Adds a run to its entry, or to the one of id 0 if there are too many (TO-6). */
@@ -221,7 +221,7 @@ static int flush_pair(const struct totals *totals, struct hash_map *tally,
 {
     size_t n = tally->n;
 
-    if (totals->most_pairs && *n_pairs >= totals->most_pairs && run->blocks
+    if (totals->max_pairs && *n_pairs >= totals->max_pairs && run->blocks
         && !pair_totals_find(tally, run->process, from, run->to)) {
         *n_unreported += run->blocks;
         run->to = 0;
@@ -526,8 +526,9 @@ int totals_live_at_end(struct totals *totals, uint32_t process_id, const struct 
     return 0;
 }
 
-int totals_left_run(struct totals *totals, uint32_t process_id, const struct live_block *places,
-                    size_t n_places, size_t *ret_n_others, struct error *err)
+int totals_live_at_end_batch(struct totals *totals, uint32_t process_id,
+                             const struct live_block *places, size_t n_places, size_t *ret_n_others,
+                             struct error *err)
 {
     struct process_totals *process = &totals->processes[process_id];
     int code = mtrace_unlikely(!process->left) ? begin_left(process, err) : 0;
@@ -596,7 +597,7 @@ static struct elided_sizes elided_sizes_of(const struct event *event)
     uint64_t size = event->size / event->n_elided;
 
     if (event->kind == EVENT_ELIDED_MIXED)
-        return (struct elided_sizes){.least = event->least_bytes,
+        return (struct elided_sizes){.least = event->min_bytes,
                                      .largest = event->largest_bytes,
                                      .temporary_bytes = event->temporary_bytes,
                                      .largest_ns = event->time_ns

@@ -19,7 +19,7 @@
  *        per pair, 88 per thread.
  *   TO-5 If blocks are samples, all sums except those of reallocs and chains are estimates
  *        (sample_weight.h), and no block counts as temporary.
- *   TO-6 If pairs are bounded, each stack keeps its first `most_pairs` freeing stacks, and each
+ *   TO-6 If pairs are bounded, each stack keeps its first `max_pairs` freeing stacks, and each
  *        thread its first freeing threads. All others are counted under id 0, so sums stay
  *        complete.
  *
@@ -139,7 +139,7 @@ struct totals {
     struct process_totals *processes; /* by id */
     struct thread_totals *threads;    /* by id */
     uint32_t n_processes, n_threads, n_backtraces;
-    uint32_t most_pairs;                                  /* TO-6; 0: any number */
+    uint32_t max_pairs;                                   /* TO-6; 0: any number */
     uint64_t n_unreported_free_sites, n_unreported_flows; /* blocks of 0 */
     struct hash_map
         free_sites;        /* pair_totals_entry; from: stack, to: freeing stack (free() only) */
@@ -208,8 +208,9 @@ int totals_live_at_end(struct totals *totals, uint32_t process, const struct liv
 
 /* The same for all blocks of `places` for which pairing_is_single holds; all are leaked. Not for
  * samples. *ret_n_others: number of blocks that were skipped. */
-int totals_left_run(struct totals *totals, uint32_t process, const struct live_block *places,
-                    size_t n_places, size_t *ret_n_others, struct error *err);
+int totals_live_at_end_batch(struct totals *totals, uint32_t process,
+                             const struct live_block *places, size_t n_places, size_t *ret_n_others,
+                             struct error *err);
 
 /* Adds leaked blocks of a stack that were allocated in that time bucket to leaked_allocations,
  * which is complete after totals_flush. */
@@ -229,7 +230,7 @@ uint64_t totals_n_elided(const struct totals *totals); /* blocks */
 void totals_finish(struct totals *totals);
 
 /* Bounds pairs (TO-6). Before the first event. */
-void totals_bound(struct totals *totals, size_t most_pairs);
+void totals_bound(struct totals *totals, size_t max_pairs);
 
 /* Completes stacks, free_sites, flows and leaked_allocations. After the last totals_live_at_end and
  * totals_leaked_allocation. */

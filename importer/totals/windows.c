@@ -124,7 +124,7 @@ void windows_leaked_earlier(struct windows *windows, uint64_t allocation_id, uin
 void windows_visit(struct windows *windows, struct checkpoint_io *io)
 {
     windows->list = checkpoint_io_array(io, windows->list, &windows->n, &windows->capacity,
-                                        CHECKPOINT_MOST, sizeof *windows->list);
+                                        CHECKPOINT_MAX, sizeof *windows->list);
     for (size_t i = 0; i < windows->n; i++)
         checkpoint_io_check_bool(io, &windows->list[i].is_open);
     checkpoint_io_u64(io, &windows->n_left_out);

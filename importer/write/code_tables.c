@@ -69,7 +69,7 @@ static const char *allocator_of(const struct statistics *statistics, uint32_t id
 {
     static const char *const known[] = {"jemalloc", "tcmalloc", "mimalloc"};
     const struct definitions *definitions = statistics->definitions;
-    const char *inside = definitions->processes[id].inside_allocator;
+    const char *inside = definitions->processes[id].embedded_allocator;
 
     if (!heap_ranges_has_foreign(statistics->heaps, id))
         return has_glibc_heap(statistics->heaps, id) ? "glibc" : NULL;

@@ -10,9 +10,9 @@
 #include <string.h>
 
 enum {
-    MOST_WARNINGS = 64, /* per walk, of those that the import finds */
+    MAX_WARNINGS = 64, /* per walk, of those that the import finds */
     TEXT_BYTES = 160,
-    MOST_PATH_BYTES = 64 * 1024, /* longer paths lose their beginning */
+    MAX_PATH_BYTES = 64 * 1024, /* longer paths lose their beginning */
 };
 
 static const char *const g_kinds[] = {
@@ -41,7 +41,7 @@ struct writing {
 static char *join_path(const char *parent, const char *name)
 {
     size_t parent_bytes = parent ? strlen(parent) : 0;
-    size_t cut = parent_bytes > MOST_PATH_BYTES ? parent_bytes - MOST_PATH_BYTES : 0;
+    size_t cut = parent_bytes > MAX_PATH_BYTES ? parent_bytes - MAX_PATH_BYTES : 0;
     size_t room = parent_bytes - cut + strlen(name) + 2;
     char *path = malloc(room);
 
@@ -131,7 +131,7 @@ static int judge(struct writing *writing, const struct object_claim *claim, unsi
     int code;
 
     if (claim->is_repeated || (!has_block && claim->kind == 0)
-        || (has_block && claim->declared_bytes <= claim->size_bytes) || (*n)++ >= MOST_WARNINGS)
+        || (has_block && claim->declared_bytes <= claim->size_bytes) || (*n)++ >= MAX_WARNINGS)
         return 0;
     if (has_block)
         (void)snprintf(what, sizeof(what),

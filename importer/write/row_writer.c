@@ -310,12 +310,12 @@ static int write_batches(struct batch_queue *queue, struct row_writer *writer, u
     return code ? code : more;
 }
 
-/* statistics_next_left without processes that are left out. */
+/* statistics_next_live without processes that are left out. */
 static bool next_reported(struct statistics *statistics, struct allocation *ret)
 {
     const struct definitions *definitions = statistics->definitions;
 
-    while (statistics_next_left(statistics, ret))
+    while (statistics_next_live(statistics, ret))
         if (!definitions->processes[definitions->threads[ret->thread].process].is_left_out)
             return true;
     return false;

@@ -19,7 +19,7 @@ static int compare_stacks(const void *left, const void *right)
 }
 
 /* A stack with only elided blocks of unknown sizes has none: use their mean. */
-static uint64_t least_size(const struct stack_totals *stack)
+static uint64_t min_size(const struct stack_totals *stack)
 {
     if (stack->min_size != UINT64_MAX)
         return stack->min_size;
@@ -64,8 +64,8 @@ static int write_stack(struct page_table *table, uint32_t process, const struct 
         stack->own_peak_bytes ? stack->own_peak_ns : stack->first_ns,
         stack->first_ns,
         stack->last_ns,
-        least_size(stack),
-        stack->max_size ? stack->max_size : least_size(stack),
+        min_size(stack),
+        stack->max_size ? stack->max_size : min_size(stack),
         stack->slack_bytes,
         0, /* STACK_LIFETIMES */
         stack->chains_started,

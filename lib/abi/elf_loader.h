@@ -26,8 +26,8 @@ union elf_loader_segment {
 };
 
 enum {
-    ELF_LOADER_MOST_SEGMENTS = 1024,
-    ELF_LOADER_MOST_BYTES = 4 << 20, /* of a loader that is searched for its mark */
+    ELF_LOADER_MAX_SEGMENTS = 1024,
+    ELF_LOADER_MAX_BYTES = 4 << 20, /* of a loader that is searched for its mark */
 };
 
 /* glibc's loader exports symbols of this version, and no other libc does. */
@@ -66,7 +66,7 @@ static inline uint64_t elf_loader_segment_at(const union elf_loader_file *file, 
     uint64_t first = is_narrow ? file->narrow.e_phoff : file->wide.e_phoff;
     uint64_t bytes = is_narrow ? sizeof(Elf32_Phdr) : sizeof(Elf64_Phdr);
 
-    return i < n && i < ELF_LOADER_MOST_SEGMENTS ? first + i * bytes : 0;
+    return i < n && i < ELF_LOADER_MAX_SEGMENTS ? first + i * bytes : 0;
 }
 
 /* The segment is the name of the loader; returns its offset and size. */

@@ -4,8 +4,8 @@
  * importer reads it. docs/log-format.md explains the same layout.
  *
  * A log records one process image. It exists in two forms:
- *   raw     struct log_file padded to LOG_FILE_HEADER_BYTES, then segments 0, 1, 2, … in a shared
- *           mapping. A raw log that a recorder packs is called a live log, or pool.
+ *   raw     struct log_header padded to LOG_FILE_HEADER_BYTES, then segments 0, 1, 2, … in a shared
+ *           mapping. A raw log that a recorder packs is called a live log.
  *   packed  the same header with form = LOG_FORM_PACKED, then frames: struct log_frame and its
  *           payload, each at a multiple of 8 bytes
  * Numbers have the byte order of the recording machine.
@@ -13,9 +13,10 @@
  * Terms
  *   segment  unit of writing, LOG_SEGMENT_BYTES; belongs to one thread while it is filled; recycled
  *   event    one record in a segment: a whole number of 8-byte words
- *   node     entry of the stack tree: parent node + one frame; a stack is named by its node id
- *   frame    unit of a packed log: one segment, memory samples, or the trailer
- *   ticks    unit of all times: TSC cycles or CLOCK_MONOTONIC nanoseconds (log_file.clock)
+ *   node     entry of the stack tree: parent node + one stack frame; a stack is named by its node
+ *            id
+ *   frame    packed frame, the unit of a packed log: one segment, memory samples, or the trailer
+ *   ticks    unit of all times: TSC cycles or CLOCK_MONOTONIC nanoseconds (log_header.clock)
  *
  * Invariants
  *   LF-1  Bytes below committed_bytes are complete. Writers store committed_bytes with release
@@ -44,7 +45,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LOG_MAX_SAMPLE_BYTES ((uint64_t)1 << 40) /* of log_file.sample_bytes */
+#define LOG_MAX_SAMPLE_BYTES ((uint64_t)1 << 40) /* of log_header.sample_bytes */
 
 #define LOG_MAGIC "mtrace\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
 
@@ -76,11 +77,11 @@ enum log_clock {
     LOG_CLOCK_TSC = 2
 };
 
-/* Why events were dropped; index into log_file.dropped. */
+/* Why events were dropped; index into log_header.dropped. */
 enum log_drop {
-    LOG_DROP_NO_SPACE,    /* the pool is full and cannot grow (disk, RLIMIT_FSIZE, seccomp) */
+    LOG_DROP_NO_SPACE,    /* the live log is full and cannot grow (disk, RLIMIT_FSIZE, seccomp) */
     LOG_DROP_LIMIT,       /* MTRACE_MAX_LIVE reached */
-    LOG_DROP_NESTED,      /* no usable thread state, and the fallback segment was full */
+    LOG_DROP_NESTED,      /* no usable thread state, and no space for a fallback record */
     LOG_DROP_NO_MEMORY,   /* the collector got no private memory */
     LOG_DROP_NO_ACCESS,   /* the process cannot open its log any more: another user or root
                            directory, or the file is gone */
@@ -101,27 +102,27 @@ enum log_end {
 };
 
 /* Whether an allocator inside the executable is recorded; written by the collector. */
-enum log_inside {
-    LOG_INSIDE_NO_PLAN = 0,  /* there is none, or mtrace-record made no patch plan */
-    LOG_INSIDE_RECORDED = 1, /* all its functions are patched */
-    LOG_INSIDE_PARTLY = 2,   /* all but some that allocate */
-    LOG_INSIDE_CHANGED = 3,  /* the code in memory differs from the file */
-    LOG_INSIDE_THREADS = 4,  /* the process had several threads already */
-    LOG_INSIDE_NO_ROOM = 5,  /* no memory near the program for trampolines */
-    LOG_INSIDE_REFUSED = 6,  /* the kernel refused to write /proc/self/mem */
+enum log_embedded {
+    LOG_EMBEDDED_NO_PLAN = 0,  /* there is none, or mtrace-record made no patch plan */
+    LOG_EMBEDDED_RECORDED = 1, /* all its functions are patched */
+    LOG_EMBEDDED_PARTLY = 2,   /* all but some that allocate */
+    LOG_EMBEDDED_CHANGED = 3,  /* the code in memory differs from the file */
+    LOG_EMBEDDED_THREADS = 4,  /* the process had several threads already */
+    LOG_EMBEDDED_NO_ROOM = 5,  /* no memory near the program for trampolines */
+    LOG_EMBEDDED_REFUSED = 6,  /* the kernel refused to write /proc/self/mem */
 };
 
-/* log_file.flags */
+/* log_header.flags */
 enum {
     LOG_FLAG_FREE_BACKTRACES = 1 << 0, /* frees carry their stack */
-    LOG_FLAG_WEAK =
-        1 << 1, /* pool not beside the output or space not reserved: see docs/log-format.md */
-    LOG_FLAG_FOREIGN_MALLOC =
-        1
-        << 2, /* malloc of the program does not resolve to the collector, which sees only what that
-                   one passes on to the next: often nothing */
+    /* the live log is in /dev/shm, or its space is not reserved: it is lost with the machine, or a
+     * full disk may raise SIGBUS */
+    LOG_FLAG_WEAK = 1 << 1,
+    /* malloc of the program does not resolve to the collector, which sees only the blocks that the
+     * other malloc requests from it: often none */
+    LOG_FLAG_FOREIGN_MALLOC = 1 << 2,
     LOG_FLAG_STARTED_OFF = 1 << 3, /* no window is open until the first LOG_TRACING */
-    LOG_FLAG_FALLBACK_TRACING_OFF =
+    LOG_FLAG_TRACING_WAS_OFF =
         1 << 4, /* some allocations were not recorded because tracing was off at the time */
     LOG_FLAG_FOREIGN_NEW = 1 << 5, /* operator new does not pass malloc: its blocks are missing */
     LOG_FLAG_FORKED = 1 << 6,      /* a fork child: it has blocks that its parent made */
@@ -131,7 +132,7 @@ enum {
     LOG_FLAG_ATTACHED = 1 << 8, /* the program ran already: it has blocks from before */
     /* by the recorder: events of the packed file are in others beside it, of which only the last
      * are kept */
-    LOG_FLAG_RING = 1 << 9,
+    LOG_FLAG_BOUNDED = 1 << 9,
 };
 
 /*
@@ -141,7 +142,7 @@ enum {
  * The stacks are Treiber stacks of segment indexes: low 32 bits index + 1 (0: empty), high 32 bits
  * a tag that every push and pop increments (against ABA). Links are log_segment.next.
  */
-struct log_file {
+struct log_header {
     char magic[8];      /* LOG_MAGIC, written last */
     uint32_t version;   /* LOG_VERSION */
     uint32_t form;      /* enum log_form */
@@ -169,7 +170,7 @@ struct log_file {
     _Atomic uint32_t n_nodes;       /* node ids handed out so far, the reserved ones included */
     _Atomic uint64_t next_sequence; /* of the next filling of a segment */
     _Atomic uint64_t
-        free_stack; /* segments ready for use; pushed by the recorder, popped by the collector */
+        free_stack; /* segments ready for use; pushed by both, popped by the collector */
     _Atomic uint64_t
         sealed_stack; /* full segments; pushed by the collector, taken whole by the recorder */
     _Atomic uint64_t
@@ -188,18 +189,19 @@ struct log_file {
     uint64_t
         max_rss_bytes; /* written by the recorder: ru_maxrss where it is its own; 0: not known */
     _Atomic uint32_t n_children; /* processes started (fork, vfork and exec, posix_spawn) */
-    _Atomic uint32_t n_unreported_modules; /* met while as many were loaded as are told apart */
+    _Atomic uint32_t
+        n_unreported_modules; /* libraries loaded while the table of modules was full */
     /* by the recorder, NUL-padded: an allocator inside the executable, whose blocks are missing */
     char unseen_allocator[LOG_ALLOCATOR_BYTES];
     char unseen_why[LOG_WHY_BYTES];  /* as long as its name is there */
     _Atomic uint32_t bad_handles;    /* groups that no register gave */
     _Atomic uint32_t refused_groups; /* that there was no memory for */
     _Atomic uint32_t stale_exits;    /* of mtrace_exit: ended already, or another thread's */
-    uint32_t inside;                 /* enum log_inside */
+    uint32_t embedded_status;        /* enum log_embedded */
     uint64_t
-        sample_bytes; /* blocks are samples, drawn by bytes: how many there are to one drawn, on
-                                        average; 0: every block is recorded */
-    /* by the recorder: files of events that were begun beside a bounded log (LOG_FLAG_RING) */
+        /* mean number of bytes between two sampled bytes; 0: every block is recorded */
+        sample_bytes;
+    /* by the recorder: files of events that were begun beside a bounded log (LOG_FLAG_BOUNDED) */
     _Atomic uint32_t n_rotated_logs;
     uint32_t pid_space; /* inode of the pid namespace that pid is of; 0: not known */
     /* what is not recorded of libraries that call the C library directly */
@@ -208,11 +210,11 @@ struct log_file {
     _Atomic uint32_t n_pointers;  /* to functions of the allocator, from dlsym */
     _Atomic uint32_t n_foreign;   /* most that were loaded at once with another allocator */
     /* by the recorder, NUL-padded: a known allocator inside the executable, recorded or not */
-    char inside_allocator[LOG_ALLOCATOR_BYTES];
+    char embedded_allocator[LOG_ALLOCATOR_BYTES];
 };
 
 /* Stores the machine that this is compiled for. */
-static inline void log_file_set_machine(struct log_file *file)
+static inline void log_file_set_machine(struct log_header *file)
 {
     file->arch = log_own_arch();
     file->word_bytes = sizeof(void *);
@@ -403,10 +405,9 @@ enum log_event_kind {
                                            word 3: size; address: 0 or realloc's old block */
     LOG_HEAP_EXTENT =
         LOG_EVENT_KIND(3, 2), /* address: start; word 2: end; word 3: enum log_heap_kind */
-    LOG_RESIDENT =
-        LOG_EVENT_KIND(3, 3), /* a private anonymous mapping, or part of it, is looked at before it
-                                 ends: word 2: length; word 3: bytes in memory | LOG_RESIDENT_*.
-                                 First how far the look goes, with no bytes, then its runs */
+    /* residency scan of a private anonymous mapping before it ends: word 2: length; word 3:
+     * resident bytes | LOG_RESIDENT_*. First the scanned range, with no bytes, then its runs */
+    LOG_RESIDENT = LOG_EVENT_KIND(3, 3),
     LOG_POOL_RESIZE = LOG_EVENT_KIND(3, 4),  /* address: new; word 2 as POOL_ALLOC; word 3: old
                                                address */
     LOG_OBJECT_CLAIM = LOG_EVENT_KIND(3, 5), /* address: of the block; word 2: declared size 40 |
@@ -453,8 +454,8 @@ enum {
 };
 
 /* Above the bytes of a LOG_RESIDENT. */
-#define LOG_RESIDENT_CONTINUES (1ull << 63) /* a run of the thread's look */
-#define LOG_RESIDENT_UNKNOWN   (1ull << 62) /* nobody looked */
+#define LOG_RESIDENT_CONTINUES (1ull << 63) /* one run of a residency scan */
+#define LOG_RESIDENT_UNKNOWN   (1ull << 62) /* not scanned */
 
 /* Records that change how the next ones are read; not counted as events. */
 static inline bool log_event_is_bookkeeping(unsigned kind)
@@ -646,7 +647,7 @@ enum log_frame_kind {
                               raw_bytes) of its payload */
     LOG_FRAME_SAMPLES = 2, /* array of struct log_sample */
     LOG_FRAME_TRAILER =
-        3, /* the struct log_file as it was when the log was finished; the last one counts */
+        3, /* the struct log_header as it was when the log was finished; the last one counts */
     LOG_FRAME_STATE = 4, /* of a bounded log: a part of what all events up to a mark amount to */
 };
 
@@ -702,20 +703,20 @@ struct log_sample {
 #define LOG_AT(structure, field, offset) \
     _Static_assert(offsetof(struct structure, field) == (offset), #structure "." #field)
 
-LOG_AT(log_file, arch, 16);
-LOG_AT(log_file, byte_order, 19);
-LOG_AT(log_file, clock, 28);
-LOG_AT(log_file, run_id, 32);
-LOG_AT(log_file, start_ticks, 64);
-LOG_AT(log_file, n_segments, 136);
-LOG_AT(log_file, next_sequence, 144);
-LOG_AT(log_file, dropped, 176);
-LOG_AT(log_file, max_rss_bytes, 264);
-LOG_AT(log_file, unseen_allocator, 280);
-LOG_AT(log_file, sample_bytes, 480);
-LOG_AT(log_file, inside_allocator, 512);
-_Static_assert(sizeof(struct log_file) == 536, "header");
-_Static_assert(sizeof(struct log_file) <= LOG_MAILBOX_OFFSET, "header page");
+LOG_AT(log_header, arch, 16);
+LOG_AT(log_header, byte_order, 19);
+LOG_AT(log_header, clock, 28);
+LOG_AT(log_header, run_id, 32);
+LOG_AT(log_header, start_ticks, 64);
+LOG_AT(log_header, n_segments, 136);
+LOG_AT(log_header, next_sequence, 144);
+LOG_AT(log_header, dropped, 176);
+LOG_AT(log_header, max_rss_bytes, 264);
+LOG_AT(log_header, unseen_allocator, 280);
+LOG_AT(log_header, sample_bytes, 480);
+LOG_AT(log_header, embedded_allocator, 512);
+_Static_assert(sizeof(struct log_header) == 536, "header");
+_Static_assert(sizeof(struct log_header) <= LOG_MAILBOX_OFFSET, "header page");
 _Static_assert(sizeof(struct log_mailbox) == 96, "mailbox");
 _Static_assert(LOG_MAILBOX_OFFSET + sizeof(struct log_mailbox) <= LOG_PACKING_OFFSET,
                "header page");
@@ -727,7 +728,7 @@ LOG_AT(log_segment, run_id, 56);
 LOG_AT(log_segment, writer, 64);
 _Static_assert(sizeof(struct log_segment) == LOG_SEGMENT_HEADER_BYTES, "segment header");
 LOG_AT(log_fallback_record, ticks, 48);
-_Static_assert(sizeof(struct log_fallback_record) == 64, "side record");
+_Static_assert(sizeof(struct log_fallback_record) == 64, "fallback record");
 LOG_AT(log_node, address, 8);
 _Static_assert(sizeof(struct log_node) == 16, "node");
 LOG_AT(log_def, ticks, 16);
@@ -740,7 +741,7 @@ _Static_assert(sizeof(struct log_sample) == 40, "sample");
 #undef LOG_AT
 
 /* In the header page of a pool, which is mapped whole. */
-static inline struct log_mailbox *log_mailbox_of(struct log_file *file)
+static inline struct log_mailbox *log_mailbox_of(struct log_header *file)
 {
     return (struct log_mailbox *)(void *)((unsigned char *)file + LOG_MAILBOX_OFFSET);
 }

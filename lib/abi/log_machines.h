@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* What ELF calls its machine (e_machine), so that every number names one. With
- * log_file.word_bytes it tells the ABI: MIPS n64 from n32 and o32, x32 from x86-64, RISC-V of 32
+ * log_header.word_bytes it tells the ABI: MIPS n64 from n32 and o32, x32 from x86-64, RISC-V of 32
  * and 64 bits. */
 enum log_arch {
     LOG_ARCH_I386 = 3,

@@ -8,7 +8,7 @@
 #endif
 
 enum {
-    MOST_READINGS = 8,
+    MAX_READINGS = 8,
     CLOSE_NS = 2000,      /* the thread was not interrupted between the clocks */
     RATE_MIN_NS = 100000, /* closer readings give no rate */
 };
@@ -20,7 +20,7 @@ double clock_pair_rate(uint64_t from_ticks, uint64_t from_ns, uint64_t to_ticks,
     return (double)(to_ticks - from_ticks) / (double)(to_ns - from_ns);
 }
 
-static bool has_our_counter(const struct log_file *file)
+static bool has_our_counter(const struct log_header *file)
 {
 #if defined(__x86_64__)
     return file->arch == LOG_ARCH_X86_64 || file->arch == LOG_ARCH_I386;
@@ -48,14 +48,14 @@ static uint64_t counter(void)
     return ticks;
 }
 
-bool clock_pair_read(const struct log_file *file, uint64_t *ret_ticks, uint64_t *ret_ns)
+bool clock_pair_read(const struct log_header *file, uint64_t *ret_ticks, uint64_t *ret_ns)
 {
     *ret_ticks = *ret_ns = monotonic_now_ns();
     if (file->clock == LOG_CLOCK_MONOTONIC)
         return true;
     if (file->clock != LOG_CLOCK_TSC || !has_our_counter(file))
         return false;
-    for (int i = 0; i < MOST_READINGS; i++) {
+    for (int i = 0; i < MAX_READINGS; i++) {
         *ret_ns = monotonic_now_ns();
         *ret_ticks = counter();
         if (monotonic_now_ns() - *ret_ns < CLOSE_NS)

@@ -19,6 +19,6 @@
 double clock_pair_rate(uint64_t from_ticks, uint64_t from_ns, uint64_t to_ticks, uint64_t to_ns);
 
 /* False: unknown. */
-bool clock_pair_read(const struct log_file *file, uint64_t *ret_ticks, uint64_t *ret_ns);
+bool clock_pair_read(const struct log_header *file, uint64_t *ret_ticks, uint64_t *ret_ns);
 
 #endif

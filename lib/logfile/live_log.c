@@ -49,7 +49,7 @@ static int reserve(int fd, size_t n_bytes)
 
 static void fill_header(struct live_log *log, uint64_t run_id, uint32_t n_segments, uint32_t flags)
 {
-    struct log_file *file = log->file;
+    struct log_header *file = log->file;
 
     MTRACE_ASSERT(file);
     file->version = LOG_VERSION;
@@ -175,7 +175,7 @@ int live_log_create(const char *path, uint64_t run_id, uint32_t n_segments,
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int check_header(const struct log_file *file, const char *path, struct error *err)
+static int check_header(const struct log_header *file, const char *path, struct error *err)
 {
     if (!log_header_is_ours(file))
         return error_set(err, ERROR_FORMAT, "'%s' is not a log of mtrace", path);
@@ -485,10 +485,10 @@ static bool is_begun(const struct live_log *log)
 
 void live_log_read_header(struct live_log *log)
 {
-    const size_t constant_bytes = offsetof(struct log_file, n_segments);
+    const size_t constant_bytes = offsetof(struct log_header, n_segments);
     bool has_begun = is_begun(log);
     uint64_t run_id = log->seen.run_id;
-    struct log_file now;
+    struct log_header now;
 
     memcpy(&now, log->file, sizeof(now));
     if (live_log_is_cut(log))

@@ -43,9 +43,9 @@ struct live_log {
     char
         *link_path; /* OUT.live, a link to path, when the file had to go elsewhere; owned or NULL */
     struct guarded_map map;
-    struct log_file *file;
-    struct log_file seen; /* a copy of the header, see live_log_read_header */
-    bool has_begun;       /* `seen` is of a collector that began */
+    struct log_header *file;
+    struct log_header seen; /* a copy of the header, see live_log_read_header */
+    bool has_begun;         /* `seen` is of a collector that began */
     uint32_t n_mapped;
     uint32_t max_segments; /* LL-5 */
     const char *weakness;  /* why it is or should be in /dev/shm; static; NULL: it is not */

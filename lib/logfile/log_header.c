@@ -29,9 +29,9 @@ const char *log_header_arch_text(unsigned arch, unsigned word_bytes,
     return arch ? buffer : NULL;
 }
 
-static int check_byte_order(const struct log_file *header, const char *path, struct error *err)
+static int check_byte_order(const struct log_header *header, const char *path, struct error *err)
 {
-    struct log_file own;
+    struct log_header own;
 
     log_file_set_machine(&own);
     if (header->byte_order == own.byte_order)
@@ -45,12 +45,12 @@ static int check_byte_order(const struct log_file *header, const char *path, str
         && header->word_bytes == 0) /* from a version whose headers had neither field */
         return error_set(err, ERROR_VERSION,
                          "'%s' was recorded by an older version of mtrace; record again", path);
-    return error_set_offset(err, ERROR_FORMAT, offsetof(struct log_file, byte_order),
+    return error_set_offset(err, ERROR_FORMAT, offsetof(struct log_header, byte_order),
                             "'%s' has a damaged header: byte order is %u", path,
                             (unsigned)header->byte_order);
 }
 
-int log_header_check(const struct log_file *header, const char *path, struct error *err)
+int log_header_check(const struct log_header *header, const char *path, struct error *err)
 {
     int r = check_byte_order(header, path, err);
 
@@ -62,11 +62,11 @@ int log_header_check(const struct log_file *header, const char *path, struct err
                          ", this mtrace reads up to %d; use a newer mtrace",
                          path, header->version, LOG_VERSION);
     if (header->version < 1)
-        return error_set_offset(err, ERROR_FORMAT, offsetof(struct log_file, version),
+        return error_set_offset(err, ERROR_FORMAT, offsetof(struct log_header, version),
                                 "'%s' has a damaged header: version is 0", path);
     if (header->word_bytes == 4 || header->word_bytes == 8)
         return 0;
-    return error_set_offset(err, ERROR_FORMAT, offsetof(struct log_file, word_bytes),
+    return error_set_offset(err, ERROR_FORMAT, offsetof(struct log_header, word_bytes),
                             "'%s' has a damaged header: words have %u bytes", path,
                             (unsigned)header->word_bytes);
 }

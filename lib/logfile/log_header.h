@@ -17,18 +17,18 @@
 #include <string.h>
 
 /* Checks the magic only. */
-static inline bool log_header_is_ours(const struct log_file *file)
+static inline bool log_header_is_ours(const struct log_header *file)
 {
     return memcmp(file->magic, LOG_MAGIC, sizeof(file->magic)) == 0;
 }
 
-static inline bool log_header_is_packed(const struct log_file *file)
+static inline bool log_header_is_packed(const struct log_header *file)
 {
     return log_header_is_ours(file) && file->form == LOG_FORM_PACKED;
 }
 
 /* Checks byte order, version and word size. The magic has been checked. */
-int log_header_check(const struct log_file *header, const char *path, struct error *err);
+int log_header_check(const struct log_header *header, const char *path, struct error *err);
 
 enum {
     LOG_HEADER_ARCH_BYTES = 32

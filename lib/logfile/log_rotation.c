@@ -22,7 +22,7 @@ _Static_assert(LOG_MAILBOX_OFFSET + sizeof(struct log_mailbox) <= LOG_ROTATION_S
                "header page");
 
 enum {
-    MOST_DIGITS = 9
+    MAX_DIGITS = 9
 };
 
 char *log_rotation_name(const char *log_path, uint32_t number)
@@ -39,11 +39,12 @@ char *log_rotation_state_name(const char *log_path)
     return asprintf(&name, "%s" STATE_SUFFIX, log_path) < 0 ? NULL : name;
 }
 
-static char *fallback_name(const char *log_path)
+static char *unreadable_state_name(const char *log_path)
 {
     char *name;
 
-    return asprintf(&name, "%s" STATE_SUFFIX LOG_ROTATION_FALLBACK, log_path) < 0 ? NULL : name;
+    return asprintf(&name, "%s" STATE_SUFFIX LOG_ROTATION_UNREADABLE_SUFFIX, log_path) < 0 ? NULL
+                                                                                           : name;
 }
 
 uint64_t log_rotation_bytes(void)
@@ -68,7 +69,7 @@ static uint32_t number_of(const char *name, const char *base)
         || strncmp(name + n_base, GENERATION, strlen(GENERATION)) != 0)
         return 0;
     size_t n_digits = strlen(digits);
-    if (n_digits == 0 || n_digits > MOST_DIGITS || strspn(digits, "0123456789") != n_digits
+    if (n_digits == 0 || n_digits > MAX_DIGITS || strspn(digits, "0123456789") != n_digits
         || *digits == '0')
         return 0;
     return (uint32_t)strtoul(digits, NULL, 10);
@@ -195,14 +196,14 @@ uint64_t log_rotation_state_bytes(const char *log_path)
     return n_bytes;
 }
 
-uint64_t log_rotation_most_bytes(const char *log_path)
+uint64_t log_rotation_max_bytes(const char *log_path)
 {
-    return LOG_ROTATION_MOST * log_rotation_bytes() + 2 * log_rotation_state_bytes(log_path);
+    return LOG_ROTATION_MAX * log_rotation_bytes() + 2 * log_rotation_state_bytes(log_path);
 }
 
 bool log_rotation_is_part(const char *path)
 {
-    struct log_file header;
+    struct log_header header;
     struct stat status;
     size_t n = 0;
     int fd;
@@ -213,7 +214,7 @@ bool log_rotation_is_part(const char *path)
     bool is_read = file_io_read(fd, &header, sizeof(header), 0, &n) == 0;
     close(fd);
     return is_read && n == sizeof(header) && log_header_is_packed(&header)
-           && (header.flags & LOG_FLAG_RING);
+           && (header.flags & LOG_FLAG_BOUNDED);
 }
 
 static void remove_name(char *name)
@@ -232,7 +233,7 @@ void log_rotation_remove(const char *log_path)
             remove_name(log_rotation_name(log_path, ring.numbers[i]));
     log_rotation_done(&ring);
     remove_name(log_rotation_state_name(log_path));
-    remove_name(fallback_name(log_path));
+    remove_name(unreadable_state_name(log_path));
 }
 
 static void move_name(char *name, char *new_name)
@@ -253,5 +254,5 @@ void log_rotation_move(const char *log_path, const char *new_path)
                       log_rotation_name(new_path, ring.numbers[i]));
     log_rotation_done(&ring);
     move_name(log_rotation_state_name(log_path), log_rotation_state_name(new_path));
-    move_name(fallback_name(log_path), fallback_name(new_path));
+    move_name(unreadable_state_name(log_path), unreadable_state_name(new_path));
 }

@@ -10,7 +10,7 @@
  *   RI-1 A rotated file is removed after a checkpoint that covers it was synced. A reader that
  *        lists the rotated files first and loads the checkpoint then finds every event in one of
  *        the two.
- *   RI-2 Each file begins with a log header with LOG_FLAG_RING. Other files of such a name are
+ *   RI-2 Each file begins with a log header with LOG_FLAG_BOUNDED. Other files of such a name are
  *        neither removed nor replaced.
  *
  * Without memory functions return NULL or ERROR_NOMEM.
@@ -27,7 +27,7 @@
 
 enum {
     LOG_ROTATION_FILES = 8, /* rotated files per LOG_ROTATION_BYTES */
-    LOG_ROTATION_MOST =
+    LOG_ROTATION_MAX =
         16, /* limit of all rotated files, in LOG_ROTATION_BYTES, without a follower */
 };
 
@@ -35,7 +35,7 @@ uint64_t log_rotation_bytes(void);
 
 /* Suffix of a checkpoint that cannot be read: the user renames it to import the log without it. A
  * log without any checkpoint is taken for an incomplete copy. */
-#define LOG_ROTATION_FALLBACK ".bad"
+#define LOG_ROTATION_UNREADABLE_SUFFIX ".bad"
 
 /* The caller frees them. */
 char *log_rotation_name(const char *log_path, uint32_t number);
@@ -59,14 +59,14 @@ void log_rotation_done(struct log_rotation *ring);
 uint64_t log_rotation_run_bytes(const char *log_path);
 uint64_t log_rotation_state_bytes(const char *log_path);
 
-/* Limit of all rotated files: LOG_ROTATION_MOST, and twice the checkpoint, so that the next
+/* Limit of all rotated files: LOG_ROTATION_MAX, and twice the checkpoint, so that the next
  * checkpoint becomes due before the limit. */
-uint64_t log_rotation_most_bytes(const char *log_path);
+uint64_t log_rotation_max_bytes(const char *log_path);
 
 /* The file has the header of a bounded log (RI-2). */
 bool log_rotation_is_part(const char *path);
 
-/* Removes the rotated files and the checkpoint, also with LOG_ROTATION_FALLBACK (RI-2). */
+/* Removes the rotated files and the checkpoint, also with LOG_ROTATION_UNREADABLE_SUFFIX (RI-2). */
 void log_rotation_remove(const char *log_path);
 
 /* Renames the rotated files and the checkpoint for a log that gets a new name (RI-2). */

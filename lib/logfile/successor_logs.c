@@ -68,7 +68,7 @@ static bool is_report_name(const char *first, const char *name)
 }
 
 /* *ret_is_growing (or NULL): its program may still write to it. */
-static bool read_header(int folder, const char *name, struct log_file *ret_file,
+static bool read_header(int folder, const char *name, struct log_header *ret_file,
                         bool *ret_is_growing)
 {
     int fd = writer_liveness_open_at(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -98,7 +98,7 @@ static char *find_target(const char *folder_path, const char *name)
 /* `log` has its name and the target of its link. */
 static void add(struct successor_logs *list, int folder, struct later_log *log)
 {
-    struct log_file file;
+    struct log_header file;
     struct later_log *logs;
 
     if (!log->name
@@ -181,7 +181,7 @@ static bool find_run(const char *path, struct successor_logs *list, char **ret_f
 {
     const char *slash = strrchr(path, '/');
     const char *first = slash ? slash + 1 : path;
-    struct log_file file;
+    struct log_header file;
     size_t n_of_run = 0;
 
     *list = (struct successor_logs){0};

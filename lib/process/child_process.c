@@ -16,7 +16,7 @@
 
 enum {
     LOOK_MS = 100,
-    MOST_COUNTED_NS = 2 * LOOK_MS * 1000000, /* counted from one look to the next, at most */
+    MAX_COUNTED_NS = 2 * LOOK_MS * 1000000, /* counted from one look to the next, at most */
 };
 
 /* The status stays for the caller's wait (WNOWAIT). A child that has continued is not reported any
@@ -36,7 +36,7 @@ bool child_time_limit_is_over(struct child_time_limit *time_limit, pid_t pid)
 
     time_limit->looked_ns = now_ns;
     if (is_stopped(pid))
-        time_limit->stopped_ns += since_ns < MOST_COUNTED_NS ? since_ns : MOST_COUNTED_NS;
+        time_limit->stopped_ns += since_ns < MAX_COUNTED_NS ? since_ns : MAX_COUNTED_NS;
     else
         time_limit->stopped_ns = 0;
     return time_limit->stopped_ns > CHILD_TIME_LIMIT_NS;

@@ -117,11 +117,11 @@ int cut_request_take(int end, struct cut_request *ret_request, int *ret_reply_fd
     return -EPROTO;
 }
 
-bool cut_request_receive(int reply_fd, int most_ms, struct cut_order *ret_order)
+bool cut_request_receive(int reply_fd, int max_ms, struct cut_order *ret_order)
 {
     struct pollfd end = {.fd = reply_fd, .events = POLLIN};
 
-    return poll(&end, 1, most_ms) > 0
+    return poll(&end, 1, max_ms) > 0
            && recv(reply_fd, ret_order, sizeof *ret_order, MSG_DONTWAIT) == sizeof *ret_order;
 }
 

@@ -68,9 +68,9 @@ void cut_request_cancel(int own_end);
  * value. The caller closes *ret_reply_fd. */
 int cut_request_take(int end, struct cut_request *ret_request, int *ret_reply_fd);
 
-/* Waits for the extent, most_ms at most. False: the requester hung up or is late, or a handler ran
+/* Waits for the extent, max_ms at most. False: the requester hung up or is late, or a handler ran
  * for a signal. */
-bool cut_request_receive(int reply_fd, int most_ms, struct cut_order *ret_order);
+bool cut_request_receive(int reply_fd, int max_ms, struct cut_order *ret_order);
 
 /* Sends the reply; the requester may have exited. */
 void cut_request_reply(int reply_fd, const struct cut_reply *reply);

@@ -109,7 +109,7 @@ uint32_t writer_liveness_pid_space(void)
     return space;
 }
 
-bool writer_liveness_knows_pid(const struct log_file *header)
+bool writer_liveness_knows_pid(const struct log_header *header)
 {
     return header->pid_space == 0 || header->pid_space == writer_liveness_pid_space();
 }
@@ -157,7 +157,7 @@ static int64_t started_ns(pid_t pid)
     return (int64_t)(ticks / (uint64_t)sysconf(_SC_CLK_TCK)) * second_ns;
 }
 
-static bool is_of_earlier_boot(const struct log_file *header)
+static bool is_of_earlier_boot(const struct log_header *header)
 {
     int64_t boot_unix_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
 
@@ -167,7 +167,7 @@ static bool is_of_earlier_boot(const struct log_file *header)
 
 /* CLOCK_MONOTONIC stops while the machine sleeps. A sleep since the log began makes the process
  * look older than it is, never younger. */
-static bool began_before_log(int64_t process_ns, const struct log_file *header)
+static bool began_before_log(int64_t process_ns, const struct log_header *header)
 {
     int64_t process_monotonic_ns =
         process_ns - (clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC));
@@ -177,7 +177,7 @@ static bool began_before_log(int64_t process_ns, const struct log_file *header)
     return process_monotonic_ns <= (int64_t)header->start_monotonic_ns + slack_ns;
 }
 
-bool writer_liveness_writes(pid_t pid, const struct log_file *header)
+bool writer_liveness_writes(pid_t pid, const struct log_header *header)
 {
     if (pid <= 0 || !writer_liveness_is_alive(pid))
         return false;
@@ -218,7 +218,7 @@ bool writer_liveness_maps(pid_t pid, int fd, bool *ret_is_known)
 
 /* Has the process with this PID of our own PID namespace the log in this file mapped?
  * WRITER_LIVENESS_UNKNOWN: it is alive, but its mappings are not visible. */
-static enum writer_liveness_state look_at_named(const struct log_file *header, pid_t pid, int fd)
+static enum writer_liveness_state look_at_named(const struct log_header *header, pid_t pid, int fd)
 {
     bool is_known;
 
@@ -228,7 +228,8 @@ static enum writer_liveness_state look_at_named(const struct log_file *header, p
                                                             : WRITER_LIVENESS_UNKNOWN;
 }
 
-static enum writer_liveness_state look_at_own(const struct log_file *header, int fd, bool must_map)
+static enum writer_liveness_state look_at_own(const struct log_header *header, int fd,
+                                              bool must_map)
 {
     pid_t pid = (pid_t)header->pid;
     enum writer_liveness_state state =
@@ -238,7 +239,7 @@ static enum writer_liveness_state look_at_own(const struct log_file *header, int
 }
 
 /* RU-3. The clock may be set ahead, so a process that maps the file was looked for before. */
-static bool is_too_old(const struct log_file *header, int fd)
+static bool is_too_old(const struct log_header *header, int fd)
 {
     struct statfs status;
 
@@ -246,7 +247,7 @@ static bool is_too_old(const struct log_file *header, int fd)
            && !file_systems_is_shared_by_machines((uint64_t)status.f_type);
 }
 
-static enum writer_liveness_state look_elsewhere(const struct log_file *header, int fd,
+static enum writer_liveness_state look_elsewhere(const struct log_header *header, int fd,
                                                  bool must_map)
 {
     enum writer_liveness_state state = writer_liveness_of_file(fd);
@@ -287,7 +288,8 @@ static bool maps_namesake(pid_t pid, int fd)
 }
 
 /* RU-2. A log without a namespace may be from another one. */
-static enum writer_liveness_state look_at_log(const struct log_file *header, int fd, bool must_map)
+static enum writer_liveness_state look_at_log(const struct log_header *header, int fd,
+                                              bool must_map)
 {
     enum writer_liveness_state by_pid;
     enum writer_liveness_state by_file;
@@ -303,17 +305,17 @@ static enum writer_liveness_state look_at_log(const struct log_file *header, int
     return by_file == WRITER_LIVENESS_UNKNOWN ? by_pid : by_file;
 }
 
-enum writer_liveness_state writer_liveness_of_program(const struct log_file *header, int fd)
+enum writer_liveness_state writer_liveness_of_program(const struct log_header *header, int fd)
 {
     return look_at_log(header, fd, false);
 }
 
-enum writer_liveness_state writer_liveness_of_writer(const struct log_file *header, int fd)
+enum writer_liveness_state writer_liveness_of_writer(const struct log_header *header, int fd)
 {
     return look_at_log(header, fd, true);
 }
 
-enum writer_liveness_state writer_liveness_of_recorder(const struct log_file *header, int fd)
+enum writer_liveness_state writer_liveness_of_recorder(const struct log_header *header, int fd)
 {
     pid_t pid = (pid_t)atomic_load_explicit(&header->recorder_pid, memory_order_relaxed);
 

@@ -50,13 +50,13 @@ bool writer_liveness_is_alive(pid_t pid);
 
 /* The same for a PID in the header of a log (program or recorder; 0: none). A later process with
  * this PID does not count. */
-bool writer_liveness_writes(pid_t pid, const struct log_file *header);
+bool writer_liveness_writes(pid_t pid, const struct log_header *header);
 
-/* The inode of our PID namespace, as in log_file.pid_space; 0: unknown. */
+/* The inode of our PID namespace, as in log_header.pid_space; 0: unknown. */
 uint32_t writer_liveness_pid_space(void);
 
 /* As far as known, the PIDs in the header belong to our PID namespace. */
-bool writer_liveness_knows_pid(const struct log_file *header);
+bool writer_liveness_knows_pid(const struct log_header *header);
 
 /* Does another process have the file open or mapped so that it can write to it? If fd itself is
  * writable: does another process have it open at all? Only the owner of the file, or root, can find
@@ -65,15 +65,15 @@ enum writer_liveness_state writer_liveness_of_file(int fd);
 
 /* Is the program that the header names alive? For frequent calls about a known program: a later
  * process with its PID, or an image that it executed, counts as the program. */
-enum writer_liveness_state writer_liveness_of_program(const struct log_file *header, int fd);
+enum writer_liveness_state writer_liveness_of_program(const struct log_header *header, int fd);
 
 /* Is it alive, and has it mapped the log in this file? */
-enum writer_liveness_state writer_liveness_of_writer(const struct log_file *header, int fd);
+enum writer_liveness_state writer_liveness_of_writer(const struct log_header *header, int fd);
 
 /* Does the recorder that the header names pack the log in this file? It then has the file mapped. A
  * PID of another namespace than the program's is not found; use the lock of the packed file
  * (file_lock_is_taken) or recorder_heartbeat_advances. */
-enum writer_liveness_state writer_liveness_of_recorder(const struct log_file *header, int fd);
+enum writer_liveness_state writer_liveness_of_recorder(const struct log_header *header, int fd);
 
 /* Does a recorder, in whatever namespace, update the heartbeat of this raw log? Takes a third of a
  * second to say no. */

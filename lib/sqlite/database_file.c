@@ -17,7 +17,7 @@ static const char magic[16] = "SQLite format 3";
 enum {
     ID_OFFSET = 68,
     HEADER_BYTES = 100,
-    MOST_NAME_BYTES = 512 - 8 /* of SQLite's Unix VFS, which reserves space for "-journal" */
+    MAX_NAME_BYTES = 512 - 8 /* of SQLite's Unix VFS, which reserves space for "-journal" */
 };
 
 enum database_file_owner database_file_owner(const char *path)
@@ -45,10 +45,10 @@ int database_file_check_name(const char *name, const char *opened, struct error 
     size_t n_bytes = whole ? strlen(whole) : 0;
 
     free(whole);
-    if (n_bytes <= MOST_NAME_BYTES)
+    if (n_bytes <= MAX_NAME_BYTES)
         return 0;
     return error_set(err, ERROR_IO,
                      "SQLite cannot open a path of more than %zu bytes; use a shorter one than "
                      "'%s'",
-                     MOST_NAME_BYTES - (strlen(opened) - strlen(name)), name);
+                     MAX_NAME_BYTES - (strlen(opened) - strlen(name)), name);
 }

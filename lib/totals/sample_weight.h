@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sample_weight: the weight of a sampled block (log_file.sample_bytes).
+ * sample_weight: the weight of a sampled block (log_header.sample_bytes).
  *
  * A block of s bytes is drawn with probability p = 1 - exp(-s / mean); s = 0 counts as 1. Its
  * weight is 1 / p blocks and s / p bytes (the Horvitz-Thompson estimator), so sums of weights are

@@ -38,7 +38,7 @@ static bool is_newer(const struct stat *database, const struct stat *log)
 }
 
 /* False if it is not a log of mtrace, for example one of heaptrack. */
-static bool read_header(const char *path, struct log_file *ret_header)
+static bool read_header(const char *path, struct log_header *ret_header)
 {
     FILE *file = fopen(path, "re");
     bool is_read = file && fread(ret_header, sizeof(*ret_header), 1, file) == 1;
@@ -48,7 +48,7 @@ static bool read_header(const char *path, struct log_file *ret_header)
     return is_read && log_header_is_ours(ret_header);
 }
 
-static int count_processes(const struct rundb *database, const struct log_file *header,
+static int count_processes(const struct rundb *database, const struct log_header *header,
                            int64_t *ret_n, struct error *err)
 {
     char sql[128];
@@ -74,7 +74,7 @@ static int holds(const char *database_path, const char *log_path, bool *ret_hold
                  struct error *err)
 {
     struct rundb database;
-    struct log_file header;
+    struct log_header header;
     int64_t n = 0;
     int64_t n_running = 0;
     int rc;
@@ -191,11 +191,11 @@ int import_first_follow(const char *log_path, const char *database_path, pid_t *
                         struct error *err)
 {
     posix_spawnattr_t attributes;
-    struct log_file header;
+    struct log_header header;
     sigset_t none;
     int rc;
 
-    if (read_header(log_path, &header) && (header.flags & LOG_FLAG_RING))
+    if (read_header(log_path, &header) && (header.flags & LOG_FLAG_BOUNDED))
         return error_set(
             err, ERROR_FORMAT,
             "'%s' was recorded with --aggregate, and cannot be followed, because its events are "
@@ -251,7 +251,7 @@ bool import_first_find_newer(const char *database_path, char *ret_path, size_t s
 {
     static const char suffix[] = ".db";
     size_t length = strlen(database_path);
-    struct log_file header;
+    struct log_header header;
     struct stat database;
     struct stat log;
 

@@ -20,7 +20,7 @@ struct text {
     char letters[];
 };
 
-struct queries {
+struct query_request {
     struct query_options options;
     struct query query;
     struct database_stop stop;
@@ -46,33 +46,33 @@ int queries_find_command(const char *name, const struct command **ret_command, s
                      commands_list(list, sizeof(list)));
 }
 
-struct queries *queries_new(void (*note)(void *context, const char *text), void *context)
+struct query_request *queries_new(void (*note)(void *context, const char *text), void *context)
 {
-    struct queries *question = calloc(1, sizeof(*question));
+    struct query_request *request = calloc(1, sizeof(*request));
 
-    if (!question)
+    if (!request)
         return NULL;
-    parameters_init(&question->options);
-    question->query = (struct query){.options = &question->options,
-                                     .commands = commands,
-                                     .stop = &question->stop,
-                                     .note = note,
-                                     .note_context = context};
-    return question;
+    parameters_init(&request->options);
+    request->query = (struct query){.options = &request->options,
+                                    .commands = commands,
+                                    .stop = &request->stop,
+                                    .note = note,
+                                    .note_context = context};
+    return request;
 }
 
-void queries_free(struct queries *question)
+void queries_free(struct query_request *request)
 {
     struct text *next;
 
-    for (struct text *text = question ? question->texts : NULL; text; text = next) {
+    for (struct text *text = request ? request->texts : NULL; text; text = next) {
         next = text->next;
         free(text);
     }
-    free(question);
+    free(request);
 }
 
-static int keep(struct queries *question, const char *text, const char **ret_copy,
+static int keep(struct query_request *request, const char *text, const char **ret_copy,
                 struct error *err)
 {
     size_t size = strlen(text) + 1;
@@ -81,37 +81,38 @@ static int keep(struct queries *question, const char *text, const char **ret_cop
     if (!copy)
         return error_set(err, ERROR_NOMEM, "no memory for a text of %zu bytes", size);
     memcpy(copy->letters, text, size);
-    copy->next = question->texts;
-    question->texts = copy;
+    copy->next = request->texts;
+    request->texts = copy;
     *ret_copy = copy->letters;
     return 0;
 }
 
-void queries_set_command(struct queries *question, const struct command *command)
+void queries_set_command(struct query_request *request, const struct command *command)
 {
-    question->options.command = command;
+    request->options.command = command;
 }
 
-void queries_seal(struct queries *question)
+void queries_set_untrusted(struct query_request *request)
 {
-    question->options.is_sealed = true;
+    request->options.is_untrusted = true;
 }
 
-int queries_set_database(struct queries *question, const char *path, struct error *err)
+int queries_set_database(struct query_request *request, const char *path, struct error *err)
 {
-    return keep(question, path, &question->options.database_path, err);
+    return keep(request, path, &request->options.database_path, err);
 }
 
-int queries_add_argument(struct queries *question, const char *text, struct error *err)
+int queries_add_argument(struct query_request *request, const char *text, struct error *err)
 {
-    struct query_options *options = &question->options;
+    struct query_options *options = &request->options;
 
     if (options->n_arguments == QUERY_MAX_ARGUMENTS)
         return error_set(err, ERROR_USAGE, "unexpected argument '%.100s'", text);
-    return keep(question, text, &options->arguments[options->n_arguments++], err);
+    return keep(request, text, &options->arguments[options->n_arguments++], err);
 }
 
-int queries_set(struct queries *question, const char *name, const char *value, struct error *err)
+int queries_set(struct query_request *request, const char *name, const char *value,
+                struct error *err)
 {
     long index = queries_find_parameter(name, strlen(name));
     const char *text;
@@ -119,20 +120,20 @@ int queries_set(struct queries *question, const char *name, const char *value, s
 
     if (index < 0)
         return error_set(err, ERROR_USAGE, "unknown parameter '%.100s'", name);
-    if (question->options.is_sealed && queries_names_file(name))
+    if (request->options.is_untrusted && queries_names_file(name))
         return error_set(err, ERROR_USAGE, "%.100s: this kind of query cannot name files", name);
-    rc = keep(question, value ? value : "yes", &text, err);
-    return rc == 0 ? parameters_set(&question->options, (size_t)index, text, err) : rc;
+    rc = keep(request, value ? value : "yes", &text, err);
+    return rc == 0 ? parameters_set(&request->options, (size_t)index, text, err) : rc;
 }
 
-int queries_check(const struct queries *question, struct error *err)
+int queries_check(const struct query_request *request, struct error *err)
 {
-    return parameters_check(&question->options, err);
+    return parameters_check(&request->options, err);
 }
 
-enum left_out_needs queries_needs(const struct queries *question)
+enum left_out_needs queries_needs(const struct query_request *request)
 {
-    return query_needs(&question->options);
+    return query_needs(&request->options);
 }
 
 /* ---- asking ---- */
@@ -176,7 +177,7 @@ static void hide_path(const struct query_options *options, struct error *err)
     char name[PATH_MAX + 3];
     char *found;
 
-    if (!err || !options->is_sealed || !options->database_path)
+    if (!err || !options->is_untrusted || !options->database_path)
         return;
     (void)snprintf(name, sizeof(name), "'%s'", options->database_path);
     while ((found = strstr(err->text, name))) {
@@ -186,53 +187,54 @@ static void hide_path(const struct query_options *options, struct error *err)
     }
 }
 
-int64_t queries_time_limit_ns(const struct queries *question)
+int64_t queries_time_limit_ns(const struct query_request *request)
 {
-    return question->options.time_limit_ns;
+    return request->options.time_limit_ns;
 }
 
-void queries_interrupt(struct queries *question)
+void queries_interrupt(struct query_request *request)
 {
-    question->stop.is_wanted = true;
+    request->stop.is_wanted = true;
 }
 
 /* The time limit starts here. */
-static int begin(struct queries *question, struct error *err)
+static int begin(struct query_request *request, struct error *err)
 {
-    const struct query_options *options = &question->options;
+    const struct query_options *options = &request->options;
     int rc = parameters_check(options, err);
 
     if (rc == 0 && options->command->needs_database && !options->database_path)
         rc = error_set(err, ERROR_USAGE, "%s needs a database", options->command->name);
-    question->query.style.format = options->format;
-    question->stop.until_ns =
+    request->query.style.format = options->format;
+    request->stop.until_ns =
         options->time_limit_ns ? (int64_t)monotonic_now_ns() + options->time_limit_ns : 0;
     return rc;
 }
 
-int queries_ask_notes(struct queries *question, struct error *err)
+int queries_run_notes(struct query_request *request, struct error *err)
 {
-    struct query *query = &question->query;
-    int rc = begin(question, err);
+    struct query *query = &request->query;
+    int rc = begin(request, err);
 
     if (rc != 0)
         return rc;
     query->is_of_notes = true;
-    question->options.is_sql_shown = false; /* instead of computing the answer */
+    request->options.is_sql_shown = false; /* instead of computing the answer */
     rc = query_open(query, err);
     if (rc == 0)
         rc = notes_after(query, err);
     rundb_close(&query->database);
     if (rc != 0)
-        hide_path(&question->options, err);
+        hide_path(&request->options, err);
     return rc;
 }
 
-int queries_ask(struct queries *question, const struct queries_output *output, struct error *err)
+int queries_run(struct query_request *request, const struct queries_output *output,
+                struct error *err)
 {
-    const struct query_options *options = &question->options;
-    struct query *query = &question->query;
-    int rc = begin(question, err);
+    const struct query_options *options = &request->options;
+    struct query *query = &request->query;
+    int rc = begin(request, err);
 
     if (rc == 0 && output->name)
         rc = parameters_check_output(options, output->name, err);
@@ -255,7 +257,7 @@ int queries_ask(struct queries *question, const struct queries_output *output, s
     return rc;
 }
 
-bool queries_has_failed(const struct queries *question)
+bool queries_has_failed(const struct query_request *request)
 {
-    return question->query.has_failed;
+    return request->query.has_failed;
 }

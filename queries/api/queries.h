@@ -4,7 +4,7 @@
  *
  * A query has a command, a database, arguments and parameters, all given as text. It runs once:
  *
- *     queries_new -> queries_set… -> queries_ask -> queries_free
+ *     queries_new -> queries_set… -> queries_run -> queries_free
  *
  * The answer goes to a FILE or to a function of the client. Notes are not part of the answer and go
  * to another function. Each query opens the database itself, read-only.
@@ -28,7 +28,7 @@
 #include <stdio.h>
 
 struct error;
-struct queries; /* a query */
+struct query_request; /* a query */
 
 /* ---- commands ---- */
 
@@ -52,44 +52,46 @@ struct queries_output {
 
 /* note: called for each note, one line without a newline; NULL: notes are dropped. Returns NULL if
  * there is no memory. */
-struct queries *queries_new(void (*note)(void *context, const char *text), void *context);
-void queries_free(struct queries *question);
+struct query_request *queries_new(void (*note)(void *context, const char *text), void *context);
+void queries_free(struct query_request *request);
 
-void queries_set_command(struct queries *question, const struct command *command);
+void queries_set_command(struct query_request *request, const struct command *command);
 
 /* Makes this an untrusted request: from now on parameters and arguments open no file. For clients
  * that must not read or write the files of this process. */
-void queries_seal(struct queries *question);
+void queries_set_untrusted(struct query_request *request);
 
 /* The functions below copy the text. value NULL means "yes". */
-int queries_set_database(struct queries *question, const char *path, struct error *err);
-int queries_add_argument(struct queries *question, const char *text, struct error *err);
-int queries_set(struct queries *question, const char *name, const char *value, struct error *err);
+int queries_set_database(struct query_request *request, const char *path, struct error *err);
+int queries_add_argument(struct query_request *request, const char *text, struct error *err);
+int queries_set(struct query_request *request, const char *name, const char *value,
+                struct error *err);
 
 /* Checks command, arguments and parameters without the database. */
-int queries_check(const struct queries *question, struct error *err);
+int queries_check(const struct query_request *request, struct error *err);
 
 /* The tables that the query needs, as far as they are known without the database. Call
  * queries_check before. */
-enum left_out_needs queries_needs(const struct queries *question);
+enum left_out_needs queries_needs(const struct query_request *request);
 
 /* The parameter time_limit; 0: none. */
-int64_t queries_time_limit_ns(const struct queries *question);
+int64_t queries_time_limit_ns(const struct query_request *request);
 
 /* Stops the current or the next run with ERROR_INTERRUPTED, like the parameter time_limit. */
-void queries_interrupt(struct queries *question);
+void queries_interrupt(struct query_request *request);
 
 /* Checks and runs the query, once. The client closes `out` and checks it for write errors. */
-int queries_ask(struct queries *question, const struct queries_output *output, struct error *err);
+int queries_run(struct query_request *request, const struct queries_output *output,
+                struct error *err);
 
 /* Reports the notes of the query without computing the answer, once. */
-int queries_ask_notes(struct queries *question, struct error *err);
+int queries_run_notes(struct query_request *request, struct error *err);
 
 enum {
     QUERIES_EXIT_FAIL_IF = 3 /* exit status of a program when queries_has_failed is true */
 };
 
 /* After an answer: the expression of the parameter fail_if held for a row. */
-bool queries_has_failed(const struct queries *question);
+bool queries_has_failed(const struct query_request *request);
 
 #endif

@@ -21,7 +21,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-static struct queries *question; /* global for the signal handler */
+static struct query_request *request; /* global for the signal handler */
 
 static volatile sig_atomic_t signal_taken;
 
@@ -31,7 +31,7 @@ static bool has_client_left;   /* the client of --await has disconnected */
 static void handle_signal(int number)
 {
     signal_taken = number;
-    queries_interrupt(question);
+    queries_interrupt(request);
 }
 
 /* Each signal is handled once: the second one terminates the program. */
@@ -51,7 +51,7 @@ static void watch_signals(void)
 static void end_late(int number)
 {
     static const char message[] =
-        "mtrace-query: this took longer than the time limit allows; narrow the question\n";
+        "mtrace-query: this took longer than the time limit allows; narrow the query\n";
 
     (void)number;
     (void)!write(STDERR_FILENO, message, sizeof(message) - 1);
@@ -63,7 +63,7 @@ static void end_late(int number)
 static void watch_time(void)
 {
     const struct sigaction action = {.sa_handler = end_late};
-    int64_t limit_us = queries_time_limit_ns(question) / 1000;
+    int64_t limit_us = queries_time_limit_ns(request) / 1000;
     const struct itimerval timer = {
         .it_value = {.tv_sec = limit_us / 1000000 + 1, .tv_usec = limit_us % 1000000}};
 
@@ -136,7 +136,7 @@ static int ask_to(FILE *out, const char *name, struct error *err)
 
     if (is_terminal && out == stdout)
         pager_start();
-    return queries_ask(question, &output, err);
+    return queries_run(request, &output, err);
 }
 
 static int ask(const struct command_line *line, struct error *err)
@@ -177,7 +177,7 @@ static int set_database(const char *name, struct error *err)
     char path[PATH_MAX];
     int rc = find_database(name, path, err);
 
-    return rc == 0 ? queries_set_database(question, path, err) : rc;
+    return rc == 0 ? queries_set_database(request, path, err) : rc;
 }
 
 static int set_names(const struct query_names *names, struct error *err)
@@ -187,20 +187,20 @@ static int set_names(const struct query_names *names, struct error *err)
     char path[PATH_MAX];
     int rc = 0;
 
-    queries_set_command(question, names->command);
+    queries_set_command(request, names->command);
     for (int i = 0; rc == 0 && i < names->n_arguments; i++) {
         rc = is_of_databases ? find_database(names->arguments[i], path, err) : 0;
         if (rc == 0)
-            rc = queries_add_argument(question, is_of_databases ? path : names->arguments[i], err);
+            rc = queries_add_argument(request, is_of_databases ? path : names->arguments[i], err);
     }
-    return rc == 0 ? queries_check(question, err) : rc;
+    return rc == 0 ? queries_check(request, err) : rc;
 }
 
 /* For --await: sends the needs of the query and waits for the database. False: the client
  * disconnected. */
 static bool wait_for_database(void)
 {
-    char byte = (char)queries_needs(question);
+    char byte = (char)queries_needs(request);
 
     return send(STDIN_FILENO, &byte, 1, MSG_NOSIGNAL) == 1 && recv(STDIN_FILENO, &byte, 1, 0) == 1;
 }
@@ -208,7 +208,7 @@ static bool wait_for_database(void)
 static int run(int argc, char **argv, struct error *err)
 {
     struct command_line line;
-    int rc = query_options_parse(argc, argv, question, &line, err);
+    int rc = query_options_parse(argc, argv, request, &line, err);
 
     is_about_one_file = rc == 0 && line.only_file;
     if (rc == 0)
@@ -296,14 +296,13 @@ int main(int argc, char **argv)
     int status;
 
     (void)setlocale(LC_CTYPE, "");
-    question = queries_new(print_note, NULL);
-    rc =
-        question ? run(argc, argv, &err) : error_set(&err, ERROR_NOMEM, "no memory for a question");
-    status = rc != 0                        ? report(&err)
-             : queries_has_failed(question) ? QUERIES_EXIT_FAIL_IF
-             : has_client_left              ? EXIT_FAILURE
-                                            : EXIT_SUCCESS;
-    queries_free(question);
+    request = queries_new(print_note, NULL);
+    rc = request ? run(argc, argv, &err) : error_set(&err, ERROR_NOMEM, "no memory for a request");
+    status = rc != 0                       ? report(&err)
+             : queries_has_failed(request) ? QUERIES_EXIT_FAIL_IF
+             : has_client_left             ? EXIT_FAILURE
+                                           : EXIT_SUCCESS;
+    queries_free(request);
     pager_finish();
     return status;
 }

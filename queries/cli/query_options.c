@@ -147,7 +147,7 @@ enum {
 };
 
 struct parser {
-    struct queries *question;
+    struct query_request *request;
     struct command_line *line;
     const char *names[QUERY_MAX_NAMES]; /* what is no option */
     int n_names;
@@ -208,7 +208,7 @@ static void list_options(struct option_list *list)
 static void set(struct parser *parser, const char *name, const char *value)
 {
     if (parser->rc == 0)
-        parser->rc = queries_set(parser->question, name, value, parser->err);
+        parser->rc = queries_set(parser->request, name, value, parser->err);
 }
 
 /* Allowed once: later arguments may come from an untrusted client. */
@@ -218,7 +218,7 @@ static void set_only_file(struct parser *parser, const char *path)
         parser->rc =
             error_set(parser->err, ERROR_USAGE, "--about: this kind of query cannot name files");
     parser->line->only_file = path;
-    queries_seal(parser->question);
+    queries_set_untrusted(parser->request);
 }
 
 /* Passed by the process that makes the database, before the other arguments. */
@@ -389,10 +389,10 @@ static void show_help(const struct parser *parser)
     exit(EXIT_SUCCESS);
 }
 
-int query_options_parse(int argc, char **argv, struct queries *question, struct command_line *ret,
-                        struct error *err)
+int query_options_parse(int argc, char **argv, struct query_request *request,
+                        struct command_line *ret, struct error *err)
 {
-    struct parser parser = {.question = question, .line = ret, .err = err};
+    struct parser parser = {.request = request, .line = ret, .err = err};
 
     *ret = (struct command_line){.is_forced = false};
     parse(&parser, argc, argv);

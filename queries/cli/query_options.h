@@ -15,7 +15,7 @@
 
 struct command;
 struct error;
-struct queries;
+struct query_request;
 
 enum {
     QUERY_MAX_NAMES = 8
@@ -39,7 +39,7 @@ struct command_line {
 
 /* Fills the query with the parameters and the command, but not with the names. Texts point into
  * argv. */
-int query_options_parse(int argc, char **argv, struct queries *question, struct command_line *ret,
-                        struct error *err);
+int query_options_parse(int argc, char **argv, struct query_request *request,
+                        struct command_line *ret, struct error *err);
 
 #endif

@@ -81,7 +81,7 @@ int blame_hint_print(const struct query *query, const char *view, int64_t proces
     char *sql;
     int rc;
 
-    if (query->options->blame_past || query->options->site_id || query->options->is_sealed)
+    if (query->options->blame_past || query->options->site_id || query->options->is_untrusted)
         return 0;
     sql = sqlite3_mprintf("SELECT call_site_id FROM %s WHERE ?1 IN (0, process_id) LIMIT %d", view,
                           N_ROWS);

@@ -58,7 +58,7 @@ void headline_print_file(const struct query *query)
 {
     char path[PATH_MAX];
 
-    if (query->options->is_sealed) /* the client does not know the file */
+    if (query->options->is_untrusted) /* the client does not know the file */
         return;
     (void)snprintf(path, sizeof(path), "%s", query->options->database_path);
     utf8_clean(path);
@@ -136,7 +136,7 @@ const char *headline_leaked(const struct query *query, int64_t process_id)
 static bool is_of_this_machine(const char *architecture)
 {
     char buffer[LOG_HEADER_ARCH_BYTES];
-    struct log_file own;
+    struct log_header own;
     const char *name;
 
     log_file_set_machine(&own);

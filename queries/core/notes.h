@@ -4,7 +4,7 @@
  *
  *   - events that were dropped, or parts of the log that could not be read
  *   - an allocator that was not seen, libraries without names, times that were not recorded
- *   - questions that the log of another tool cannot answer
+ *   - requests that the log of another tool cannot answer
  *   - elided blocks, which have no row
  */
 #ifndef MTRACE_QUERIES_NOTES_H

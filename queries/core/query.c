@@ -59,7 +59,7 @@ void query_advise(const struct query *query, const char *format, ...)
     char text[ADVICE_BYTES];
     va_list arguments;
 
-    if (query->options->is_sealed)
+    if (query->options->is_untrusted)
         return;
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof(text), format, arguments);

@@ -113,7 +113,7 @@ int query_need_rows(const struct query *query, struct error *err)
     if (query->database.is_aggregate)
         return 0; /* with the existing rows (notes_after) */
     if (query->database.is_slim
-        && query->options->is_sealed) /* the client cannot import it again */
+        && query->options->is_untrusted) /* the client cannot import it again */
         return error_set(err, ERROR_LEFT_OUT_ROWS,
                          "'%s' has totals only, and this query needs rows of single blocks",
                          query->options->database_path);

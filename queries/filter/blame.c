@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 enum {
-    N_TARGETS = 3 /* of skipped_code: function, object, source */
+    N_TARGETS = 4 /* of skipped_code: function, object, source, api_function */
 };
 
 /* A place as call_sites states it; 0 is NULL. The key, then its id. */
@@ -30,13 +30,16 @@ struct blame {
     struct selected_code past;
     struct id_set skipped[N_TARGETS];
     struct hash_map places;
-    int64_t n_sites;         /* highest id + 1, with the new ones */
-    int64_t *of_frame;       /* the call site that a frame provides; 0: none */
-    int64_t *of_stack;       /* the innermost one provided on the path from the root */
-    unsigned char *moves;    /* by call site of the file: its function matches */
-    unsigned char *is_named; /* by frame: a level has a name or a source */
-    int64_t *objects;        /* by frame */
-    int64_t *wrappers;       /* by stack: object of the frame if it is skipped; else 0 */
+    int64_t n_sites;           /* highest id + 1, with the new ones */
+    int64_t *of_frame;         /* the call site that a frame provides; 0: none */
+    int64_t *api_of_frame;     /* the one below it in an API function; 0: none */
+    int64_t *of_stack;         /* the innermost one provided on the path from the root */
+    unsigned char *moves;      /* by call site of the file: its function matches */
+    unsigned char *is_named;   /* by frame: a level has a name or a source */
+    int64_t *objects;          /* by frame */
+    int64_t *frame_of;         /* by stack */
+    unsigned char *is_wrapped; /* by stack: the frame is skipped */
+    unsigned char *is_part;    /* by stack: of a wrapper, without a name or called as its API */
     size_t n_frames, n_stacks, n_file_sites;
 };
 
@@ -71,23 +74,26 @@ static int read_skipped(struct blame *blame, struct sqlite3_stmt *row, struct er
 
 static int read_rules(struct blame *blame, struct error *err)
 {
-    static const char *const tables[N_TARGETS] = {"functions", "objects", "sources"};
-    static const char *const ids[N_TARGETS] = {"function_id", "object_id", "source_id"};
+    static const char *const tables[N_TARGETS] = {"functions", "objects", "sources", "functions"};
+    static const char *const ids[N_TARGETS] = {"function_id", "object_id", "source_id",
+                                               "function_id"};
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < N_TARGETS; i++)
         rc = id_set_init(&blame->skipped[i], blame->database, tables[i], ids[i], err);
     return rc == 0 ? each_row(blame,
                               "SELECT CASE target WHEN 'function' THEN 0 WHEN 'object' THEN 1"
-                              " ELSE 2 END, id FROM skipped_code",
+                              " WHEN 'source' THEN 2 ELSE 3 END, id FROM skipped_code",
                               read_skipped, err)
                    : rc;
 }
 
 static bool is_past(const struct blame *blame, const struct place *place)
 {
-    return place->function_id ? id_set_has(&blame->past.functions, place->function_id)
-                              : id_set_has(&blame->past.objects, place->object_id);
+    bool is_by_file = blame->past.is_whole_objects || !place->function_id;
+
+    return id_set_has(&blame->past.functions, place->function_id)
+           || (is_by_file && id_set_has(&blame->past.objects, place->object_id));
 }
 
 /* A place without any name cannot be a call site. */
@@ -136,6 +142,10 @@ static int read_level(struct blame *blame, struct sqlite3_stmt *row, struct erro
     blame->is_named[frame_id] |= key.source_id || !sqlite3_column_int(row, 6);
     if (*site || is_skipped(blame, frame_id, &key))
         return 0;
+    if (id_set_has(&blame->skipped[3], key.function_id))
+        site = &blame->api_of_frame[frame_id];
+    if (*site)
+        return 0;
     place = hash_map_get(&blame->places, &key, key_bytes, sizeof(key));
     if (!place)
         return no_memory(err);
@@ -153,14 +163,22 @@ static int read_stack(struct blame *blame, struct sqlite3_stmt *row, struct erro
     int64_t id = database_id(row, 0, blame->n_stacks);
     int64_t caller = database_id(row, 1, (size_t)id);
     int64_t frame = database_id(row, 2, blame->n_frames);
+    bool is_same_object = blame->objects[frame] == blame->objects[blame->frame_of[caller]];
+    bool is_in_wrapper = is_same_object && blame->is_wrapped[caller];
     int64_t offered = blame->of_frame[frame];
 
     (void)err;
-    /* as in the importer: a function without a name that a wrapper of its library calls */
-    if (!blame->is_named[frame] && blame->objects[frame] && blame->of_stack[caller]
-        && blame->wrappers[caller] == blame->objects[frame])
+    /* as in the importer: API functions that another object calls, or a wrapper, and functions
+     * without a name that a wrapper of their library calls */
+    if (blame->api_of_frame[frame] && (!caller || (is_same_object && !is_in_wrapper)))
+        offered = blame->api_of_frame[frame];
+    if (is_in_wrapper && !blame->is_named[frame] && blame->objects[frame]
+        && blame->of_stack[caller])
         offered = 0;
-    blame->wrappers[id] = offered ? 0 : blame->objects[frame];
+    blame->frame_of[id] = frame;
+    blame->is_wrapped[id] = !offered;
+    blame->is_part[id] =
+        !offered && (is_in_wrapper || blame->is_part[caller] || blame->api_of_frame[frame]);
     blame->of_stack[id] = offered ? offered : blame->of_stack[caller];
     return 0;
 }
@@ -172,9 +190,10 @@ static void blamed(struct sqlite3_context *context, int n_values, struct sqlite3
     int64_t id = sqlite3_value_int64(values[0]);
     int64_t site = sqlite3_value_int64(values[1]);
     bool moves = site > 0 && (uint64_t)site < blame->n_file_sites && blame->moves[site];
+    bool is_known = id > 0 && (uint64_t)id < blame->n_stacks && blame->of_stack[id];
 
     (void)n_values;
-    if (moves && id > 0 && (uint64_t)id < blame->n_stacks && blame->of_stack[id])
+    if (is_known && (moves || blame->is_part[id]))
         sqlite3_result_int64(context, blame->of_stack[id]);
     else
         sqlite3_result_value(context, values[1]);
@@ -253,9 +272,13 @@ static int reserve(struct blame *blame, struct error *err)
     blame->moves = calloc(blame->n_file_sites, 1);
     blame->is_named = calloc(blame->n_frames, 1);
     blame->objects = calloc(blame->n_frames, sizeof(*blame->objects));
-    blame->wrappers = calloc(blame->n_stacks, sizeof(*blame->wrappers));
-    return blame->of_frame && blame->of_stack && blame->moves && blame->is_named && blame->objects
-                   && blame->wrappers
+    blame->api_of_frame = calloc(blame->n_frames, sizeof(*blame->api_of_frame));
+    blame->frame_of = calloc(blame->n_stacks, sizeof(*blame->frame_of));
+    blame->is_wrapped = calloc(blame->n_stacks, 1);
+    blame->is_part = calloc(blame->n_stacks, 1);
+    return blame->of_frame && blame->of_stack && blame->is_named && blame->objects
+                   && blame->api_of_frame && blame->frame_of && blame->is_wrapped && blame->is_part
+                   && blame->moves
                ? 0
                : no_memory(err);
 }
@@ -307,9 +330,12 @@ int blame_install(struct rundb *database, const char *pattern, struct error *err
     hash_map_done(&blame.places);
     free(blame.of_frame);
     free(blame.of_stack);
-    free(blame.moves);
     free(blame.is_named);
     free(blame.objects);
-    free(blame.wrappers);
+    free(blame.api_of_frame);
+    free(blame.frame_of);
+    free(blame.is_wrapped);
+    free(blame.is_part);
+    free(blame.moves);
     return rc;
 }

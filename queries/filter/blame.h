@@ -3,10 +3,11 @@
  * blame: chooses other call sites at query time (--blame-past).
  *
  * A call site matches the pattern by its function, else by the path of its file of code or by
- * "module+0x1234". Stacks of such a call site get a new one: the innermost position past it that
- * neither an import rule (skipped_code) nor the pattern names. If none is left, the call site
- * stays. TEMP tables call_sites and backtraces replace those of the file. The totals by call site
- * must be computed again (filtered_totals.h).
+ * "module+0x1234". A pattern that matches no name of a function names whole files of code. Stacks
+ * of a matching call site get a new one: the innermost position past it that neither an import rule
+ * (skipped_code) nor the pattern names. If none is left, the call site stays. TEMP tables
+ * call_sites and backtraces replace those of the file. The totals by call site must be computed
+ * again (filtered_totals.h).
  *
  * Invariants
  *   BL-1 A place that is a call site of the file keeps its id; new ids follow the highest one.

@@ -522,9 +522,12 @@ static int check_name(const struct filter_sql *sql, const struct filter_value *v
         }
     }
     sqlite3_finalize(stmt);
+    if (rc == 0 && used == 0)
+        return error_set(err, ERROR_USAGE, "%s: '%.100s' matches nothing: the recording has no %ss",
+                         value->parameter->name, value->text, value->parameter->name);
     if (rc == 0)
-        return error_set(err, ERROR_USAGE, "%s: '%.100s' is none of %s", value->parameter->name,
-                         value->text, used ? list : "those recorded: there are none");
+        return error_set(err, ERROR_USAGE, "%s: '%.100s' is unknown; choose from %s",
+                         value->parameter->name, value->text, list);
     return rc < 0 ? rc : 0;
 }
 

@@ -62,7 +62,7 @@ enum {
     LEFT_OUT = -1
 };
 
-static const int64_t MOST_MEAN_BYTES = (int64_t)1 << 42;
+static const int64_t MAX_MEAN_BYTES = (int64_t)1 << 42;
 
 #define TAKE_ROW "mtrace_take_row"
 
@@ -81,7 +81,7 @@ struct run {
 /* A damaged file may contain any value; sums of weights must stay finite. */
 static uint64_t known_mean(int64_t bytes)
 {
-    return (uint64_t)(bytes <= 0 ? 0 : bytes > MOST_MEAN_BYTES ? MOST_MEAN_BYTES : bytes);
+    return (uint64_t)(bytes <= 0 ? 0 : bytes > MAX_MEAN_BYTES ? MAX_MEAN_BYTES : bytes);
 }
 
 /* Thread 0 stands for rows without a thread. They belong to the first process, whose row SQLite

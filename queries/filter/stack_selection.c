@@ -88,6 +88,9 @@ static int select_matching(const struct rundb *database, const char *sql, const 
 }
 
 static const char functions_sql[] = "SELECT function_id, name, raw_name FROM functions";
+/* Without those that are named by their start, which has the name of the file. */
+static const char named_sql[] =
+    "SELECT function_id, name, raw_name FROM functions WHERE raw_name NOT GLOB '*+0x*'";
 /* Copies of one file are one object, which any of their paths selects. */
 static const char objects_sql[] =
     "SELECT object_id, path, NULL FROM objects UNION ALL"
@@ -233,10 +236,13 @@ static bool has_any(const struct id_set *set)
 int stack_selection_code(const struct rundb *database, const char *pattern,
                          struct selected_code *ret_code, bool *ret_is_found, struct error *err)
 {
+    struct id_set named = {NULL, 0};
+
     const struct {
         struct id_set *set;
         const char *table, *id, *sql;
-    } kinds[] = {{&ret_code->functions, "functions", "function_id", functions_sql},
+    } kinds[] = {{&named, "functions", "function_id", named_sql},
+                 {&ret_code->functions, "functions", "function_id", functions_sql},
                  {&ret_code->objects, "objects", "object_id", objects_sql},
                  {&ret_code->frames, "frames", "frame_id", bare_frames_sql},
                  {&ret_code->call_sites, "call_sites", "call_site_id", bare_sites_sql}};
@@ -247,10 +253,12 @@ int stack_selection_code(const struct rundb *database, const char *pattern,
     for (size_t i = 0; rc == 0 && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         rc = id_set_init(kinds[i].set, database, kinds[i].table, kinds[i].id, err);
         /* Offsets are matched only if the pattern contains "0x": "add" is a name, not +0xadd. */
-        if (rc == 0 && (i < 2 || strstr(pattern, "0x")))
+        if (rc == 0 && (i < 3 || strstr(pattern, "0x")))
             rc = select_matching(database, kinds[i].sql, pattern, kinds[i].set, err);
         *ret_is_found = *ret_is_found || (rc == 0 && has_any(kinds[i].set));
     }
+    ret_code->is_whole_objects = rc == 0 && !has_any(&named);
+    id_set_done(&named);
     return rc;
 }
 

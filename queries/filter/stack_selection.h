@@ -48,10 +48,12 @@ int stack_selection_run(const struct rundb *database, const struct stack_selecti
                         char **ret_ranges, struct error *err);
 
 /* Matching functions by name and files of code by path. Calls from code without a name match by
- * "module+0x1234" if the pattern contains "0x". */
+ * "module+0x1234" if the pattern contains "0x". A pattern that matches the name of no function
+ * names files: all of their code matches. */
 struct selected_code {
     struct id_set functions;
     struct id_set objects;
+    bool is_whole_objects;
     struct id_set frames;     /* without a name */
     struct id_set call_sites; /* the same */
 };

@@ -11,7 +11,11 @@
 
 static const char line_sql[] =
     "WITH RECURSIVE up(id, n) AS ("
-    "  SELECT min(backtrace_id), 0 FROM backtraces WHERE call_site_id = ?1 UNION ALL"
+    "  SELECT * FROM (SELECT s.backtrace_id, 0 FROM backtraces AS s"
+    "   JOIN processes AS p LEFT JOIN backtrace_totals AS t ON t.process_id = p.process_id"
+    "   AND t.backtrace_id = s.backtrace_id WHERE s.call_site_id = ?1"
+    "   ORDER BY t.leaked_bytes DESC, t.peak_bytes DESC, t.allocated_bytes DESC, s.backtrace_id"
+    "   LIMIT 1) UNION ALL"
     "  SELECT b.parent_backtrace_id, n + 1 FROM up JOIN backtraces AS b ON b.backtrace_id = up.id"
     "  WHERE b.parent_backtrace_id < up.id)"
     " SELECT f.name, s.path, l.line, NULL FROM up"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * caller_line: for a call site without a line, the innermost caller that has one, as "  from main
- * main.c:10". Of several stacks it is the caller of the first.
+ * main.c:10". Of several stacks it is the caller of the one that leaks most, or else has most live
+ * bytes at the peak.
  */
 #ifndef MTRACE_QUERIES_CALLER_LINE_H
 #define MTRACE_QUERIES_CALLER_LINE_H

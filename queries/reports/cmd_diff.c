@@ -14,6 +14,7 @@
 #include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
 #include "lib/base/saturating.h"
+#include "lib/base/shell_quote.h"
 #include "lib/base/units.h"
 #include "queries/core/command.h"
 #include "queries/core/computed_rows.h"
@@ -273,8 +274,8 @@ static bool are_comparable(const struct entry *lines, size_t n)
 }
 
 /* The line that contributed most to the change of the place. */
-static int64_t most_changed_line(const struct entry *lines, size_t n, const struct entry *sum,
-                                 bool by_blocks)
+static int64_t max_changed_line(const struct entry *lines, size_t n, const struct entry *sum,
+                                bool by_blocks)
 {
     int64_t whole = by_blocks ? change_blocks(sum) : change_bytes(sum);
     int64_t most = INT64_MIN;
@@ -313,7 +314,7 @@ static void sum_place(struct entry *lines, size_t n, bool are_of_one_build, bool
     for (size_t i = 1; i < n; i++)
         add(&sum, &lines[i]);
     sum.line = are_of_one_build || are_comparable(lines, n)
-                   ? most_changed_line(lines, n, &sum, by_blocks)
+                   ? max_changed_line(lines, n, &sum, by_blocks)
                    : largest_line(lines, n);
     for (size_t i = 1; i < n; i++)
         free_entry(&lines[i]);
@@ -402,6 +403,29 @@ static void print_sums(const struct query *query, const struct diff *diff)
                       stack_measure_title(query, summed[i]), texts[0], texts[1],
                       change > 0 ? "+" : "", texts[2]);
     }
+}
+
+/* The table is about leaks: leads to the measure that rose most. */
+static void advise_measure(const struct query *query, const struct query_options *sides,
+                           const struct diff *diff)
+{
+    char after[QUERY_SHELL_PATH_BYTES] = "";
+    int64_t most = 0;
+    size_t best = 0;
+
+    for (size_t i = 0; i < N_SUMMED; i++) {
+        int64_t change = saturating_subtract(diff->sums[i].bytes[1], diff->sums[i].bytes[0]);
+        if (summed[i] == STACK_MEASURE_LEAKED || change <= most
+            || (diff->sample_bytes && summed[i] == STACK_MEASURE_TEMPORARY))
+            continue;
+        most = change;
+        best = i;
+    }
+    if (most == 0 || query->options->filter.n_values > 0)
+        return;
+    shell_quote(sides[1].database_path, after, sizeof(after));
+    query_advise(query, "diff %s %s --measure %s", query->shell_path, after,
+                 stack_measure_name(summed[best]));
 }
 
 static void add_row(struct computed_rows *rows, const struct entry *entry, bool is_estimate)
@@ -507,7 +531,7 @@ static int prepare_runs(const struct query *query, struct query_options *sides,
 {
     int rc = stack_measure_of(query, ret_measure, err);
 
-    if (rc == 0 && query->options->is_sealed)
+    if (rc == 0 && query->options->is_untrusted)
         return error_set(
             err, ERROR_USAGE,
             "diff: this kind of query cannot name files; it can name two times: at=A at=B");
@@ -540,6 +564,7 @@ int cmd_diff_run(struct query *query, struct error *err)
     struct query_options sides[] = {*query->options, *query->options, *query->options};
     struct diff diff = {0};
     enum stack_measure measure = STACK_MEASURE_LEAKED;
+    bool is_text = query->style.format == RENDER_TABLE && !query->options->is_sql_shown;
     int rc = query->options->n_arguments == 0 ? prepare_instants(query, sides, &measure, err)
                                               : prepare_runs(query, sides, &measure, err);
 
@@ -549,11 +574,13 @@ int cmd_diff_run(struct query *query, struct error *err)
         rc = read_sides(query, sides, measure, &diff, err);
     if (rc == 0) {
         merge(&diff, query->options->n_arguments == 0, query->options->is_by_blocks);
-        if (diff.has_sums && query->style.format == RENDER_TABLE && !query->options->is_sql_shown)
+        if (diff.has_sums && is_text)
             print_sums(query, &diff);
-        if (query->style.format == RENDER_TABLE && !query->options->is_sql_shown)
+        if (is_text)
             print_title(query, sides, measure, &diff);
         rc = show(query, &diff, err);
+        if (rc == 0 && diff.has_sums && is_text)
+            advise_measure(query, sides, &diff);
     }
     for (size_t i = 0; i < diff.n; i++)
         free_entry(&diff.list[i]);

@@ -314,12 +314,12 @@ static void print_next(const struct query *query, int64_t process_id, int64_t si
                  has_regex ? "'" : "");
 }
 
-static void add_columns(struct table *table)
+static void add_columns(struct table *table, bool is_live)
 {
     table_add_column(table, "bytes", true);
     table_add_column(table, "blocks", true);
     table_rank(table, 1, TABLE_RANK_TEXT);
-    table_add_column(table, "never freed", true);
+    table_add_column(table, is_live ? "still live" : "never freed", true);
     table_rank(table, 2, TABLE_RANK_NUMBER);
     table_add_column(table, "pattern", false);
     table_rank(table, 3, TABLE_RANK_TEXT);
@@ -329,8 +329,8 @@ static void add_columns(struct table *table)
 }
 
 /* Prints the rows of a process, ret_site and ret_function are the first row's. */
-static int print_rows(const struct query *query, struct sqlite3_stmt *stmt, int64_t *ret_site,
-                      char *ret_function, struct error *err)
+static int print_rows(const struct query *query, struct sqlite3_stmt *stmt, int64_t process_id,
+                      int64_t *ret_site, char *ret_function, struct error *err)
 {
     struct table table;
     bool is_narrow = query->style.width > 0 && query->style.width < NARROW;
@@ -338,7 +338,7 @@ static int print_rows(const struct query *query, struct sqlite3_stmt *stmt, int6
     int rc;
 
     table_init(&table);
-    add_columns(&table);
+    add_columns(&table, strncmp(headline_leaked(query, process_id), "live", 4) == 0);
     while ((rc = rundb_step(&query->database, stmt, err)) == 1) {
         if (n_rows++ == 0) {
             *ret_site = sqlite3_column_int64(stmt, CALL_SITE_ID);
@@ -379,7 +379,7 @@ static int print_sites(const struct query *query, int64_t process_id, int64_t n_
         return rc;
     sqlite3_bind_int64(stmt, sqlite3_bind_parameter_index(stmt, ":count"), max_rows);
     sqlite3_bind_int64(stmt, sqlite3_bind_parameter_index(stmt, ":skip"), query->options->skip);
-    rc = print_rows(query, stmt, &site_id, function, err);
+    rc = print_rows(query, stmt, process_id, &site_id, function, err);
     sqlite3_finalize(stmt);
     if (rc == 0 && max_rows >= 0 && n_sites > max_rows + query->options->skip)
         (void)fprintf(query->out, "and %" PRId64 " more site%s: -n 0\n",

@@ -281,7 +281,7 @@ static int show(struct file_sum *files, struct query *query, enum stack_measure 
     const struct query_options *options = query->options;
     bool is_plain = query->style.format == RENDER_TABLE && !options->sort_by && !options->fail_if
                     && !options->is_sql_shown && options->count < 0;
-    FILE *source = is_plain && !options->is_sealed && !files->next
+    FILE *source = is_plain && !options->is_untrusted && !files->next
                        ? open_source(files, options->arguments[0])
                        : NULL;
 

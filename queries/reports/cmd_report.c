@@ -193,6 +193,8 @@ static void put_numbers(const struct query *query, int64_t process_id,
 
         if (!number || !number->is_known || (has_filters(query) && !numbers[i].is_of_blocks))
             continue;
+        if (strcmp(number->name, "events_dropped") == 0 && number->value == 0)
+            continue; /* as it should be */
         format_number(all, number, text);
         (void)fprintf(query->out, "<div><dt>%s</dt><dd data-name=\"%s\">",
                       numbers[i].title ? numbers[i].title : headline_leaked(query, process_id),
@@ -456,7 +458,7 @@ int cmd_report_run(struct query *query, struct error *err)
     int64_t n = 0;
     int rc;
 
-    if (!(is_page(query->output_name) || query->options->is_sealed)
+    if (!(is_page(query->output_name) || query->options->is_untrusted)
         || query->style.format != RENDER_TABLE)
         return error_set(
             err, ERROR_USAGE,

@@ -121,7 +121,7 @@ char *finding_command(const struct query *query, const struct finding *finding)
     char *text = NULL;
 
     if (asprintf(&text, "mtrace-query %s %s%s%s", finding->command,
-                 query->options->is_sealed ? "run.db" : query->shell_path,
+                 query->options->is_untrusted ? "run.db" : query->shell_path,
                  *finding->options ? " " : "", finding->options)
         < 0)
         return NULL;

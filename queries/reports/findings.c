@@ -443,7 +443,7 @@ void findings_print(const struct query *query, const struct findings *findings)
         (void)fprintf(out, "  %s%-8s%s  ", is_coloured ? colours[finding->severity] : "",
                       finding_severity_name(finding->severity), is_coloured ? "\033[0m" : "");
         wrap_text(finding->sentence, INDENT, INDENT, width, out);
-        if (query->options->is_sealed)
+        if (query->options->is_untrusted)
             continue;
         (void)fprintf(out, "%*s", INDENT, "");
         command = finding_command(query, finding);

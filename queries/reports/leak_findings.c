@@ -16,7 +16,8 @@ enum {
     MAX_LEAKS = 64, /* call sites that are examined */
     MAX_TOGETHER = 16,
     MAX_MULTIPLE = 8,
-    MAX_OWN_LEAKS = 3 /* findings about one leak; the others share one */
+    SITES_BYTES = 24 + 22 * MAX_TOGETHER, /* of their ids as SQL */
+    MAX_OWN_LEAKS = 3                     /* findings about one leak; the others share one */
 };
 
 /* Of memory that rises as long as the program works. */
@@ -43,6 +44,7 @@ struct leak_group {
     double square;                          /* of the margin of bytes; negative: exact */
     const struct leak *sites[MAX_TOGETHER]; /* the largest first */
     size_t n;
+    int64_t n_processes, own_bytes, own_blocks; /* bytes and blocks are of so many processes */
 };
 
 struct leaks {
@@ -193,17 +195,81 @@ static void append_reach(const struct finding_run *run, const struct leak *leak,
         finding_append(finding, " Whether the program can still reach them is not known.");
 }
 
+/* "call_site_id IN (6, 7)" */
+static void format_sites(const struct leak_group *group, char *ret_sql, size_t size)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < group->n && used < size; i++)
+        used += (size_t)snprintf(ret_sql + used, size - used, "%s%" PRId64,
+                                 i ? ", " : "call_site_id IN (", group->sites[i]->site_id);
+    (void)strncat(ret_sql, ")", size - strlen(ret_sql) - 1);
+}
+
+/* Forked workers leak at the same call sites: the finding is about all of them. */
+static int add_other_processes(const struct finding_run *run, struct leak_group *group,
+                               struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    char sites[SITES_BYTES];
+    char sql[SITES_BYTES + 192];
+    int rc;
+
+    group->n_processes = 1;
+    group->own_bytes = group->bytes;
+    group->own_blocks = group->blocks;
+    format_sites(group, sites, sizeof(sites));
+    (void)snprintf(sql, sizeof(sql),
+                   "SELECT count(DISTINCT process_id), sum(leaked_bytes), sum(leaked_blocks)"
+                   " FROM site_leaks WHERE rule_id IS NULL AND %s",
+                   sites);
+    rc = rundb_prepare(&run->query->database, sql, &stmt, err);
+    if (rc != 0)
+        return rc;
+    rc = rundb_step(&run->query->database, stmt, err);
+    /* a few blocks of others are not worth a mention */
+    if (rc == 1 && group->own_bytes > 0
+        && sqlite3_column_int64(stmt, 1) / 11 >= group->own_bytes / 10) {
+        group->n_processes = sqlite3_column_int64(stmt, 0);
+        group->bytes = sqlite3_column_int64(stmt, 1);
+        group->blocks = sqlite3_column_int64(stmt, 2);
+        group->square *= (double)group->bytes / (double)group->own_bytes;
+    }
+    sqlite3_finalize(stmt);
+    return rc < 0 ? rc : 0;
+}
+
+/* Where the numbers of the sentence come from. */
+static void lead_to_leak(const struct finding_run *run, const struct leak_group *group,
+                         struct finding *finding)
+{
+    char sites[SITES_BYTES];
+
+    finding_lead(run, finding, "leaks-by-stack", NULL, group->sites[0]->site_id);
+    format_sites(group, sites, sizeof(sites));
+    if (group->n_processes > 1) {
+        (void)snprintf(finding->options, sizeof(finding->options), "--site %" PRId64,
+                       group->sites[0]->site_id);
+        (void)snprintf(finding->sql, sizeof(finding->sql), "SELECT * FROM leaks WHERE %s", sites);
+    } else {
+        finding_show_sql(run, finding, "leaks", " AND %s", sites);
+    }
+    (void)strncat(finding->options, " --stacks",
+                  sizeof(finding->options) - strlen(finding->options) - 1);
+}
+
 static void find_leak(const struct finding_run *run, const struct leaks *leaks,
                       const struct leak_group *group)
 {
     const struct leak *first = group->sites[0];
     bool is_late = strcmp(first->pattern, "late") == 0;
     char bytes[ESTIMATE_TEXT_BYTES];
+    char own[UNITS_TEXT_BYTES];
     char blocks[UNITS_TEXT_BYTES];
     char rate[64];
     struct finding *finding =
-        finding_add(run, severity_of_growth(run, group->bytes),
-                    finding_share_of_peak(run, group->bytes), group->bytes, group->blocks);
+        finding_add(run, severity_of_growth(run, group->own_bytes),
+                    finding_share_of_peak(run, group->own_bytes), group->bytes, group->blocks);
 
     finding_append(finding, "%s in %s from %s", format_bytes(group, bytes),
                    units_format_counted(group->blocks, "block", blocks), first->place);
@@ -214,7 +280,13 @@ static void find_leak(const struct finding_run *run, const struct leaks *leaks,
                        group->n == 4 ? "" : "s");
     if (group->n > 1)
         finding_append(finding, ", which belong together,");
-    finding_append(finding, " %s %s; they came %s%s.", verb(run, group->blocks), what_is_left(run),
+    if (group->n_processes > 1)
+        finding_append(finding, " in %" PRId64 " processes", group->n_processes);
+    finding_append(finding, " %s %s", verb(run, group->blocks), what_is_left(run));
+    if (group->n_processes > 1)
+        finding_append(finding, ", %s of it in this process",
+                       units_format_bytes(group->own_bytes, own));
+    finding_append(finding, "; they came %s%s.",
                    is_late ? "in the second half of the run, until its end" : "throughout the run",
                    format_rate(group, rate));
     if (*first->verdict)
@@ -224,17 +296,7 @@ static void find_leak(const struct finding_run *run, const struct leaks *leaks,
                        first->freed_in);
     if (leaks->reported_bytes == 0)
         append_reach(run, first, finding);
-    finding_lead(run, finding, "leaks-by-stack", NULL, first->site_id);
-    (void)strncat(finding->options, " --stacks",
-                  sizeof(finding->options) - strlen(finding->options) - 1);
-    finding_show_sql(run, finding, "leaks", " AND call_site_id IN (%" PRId64, first->site_id);
-    for (size_t i = 1; i < group->n; i++) {
-        size_t used = strlen(finding->sql);
-
-        (void)snprintf(finding->sql + used, sizeof(finding->sql) - used, ", %" PRId64,
-                       group->sites[i]->site_id);
-    }
-    (void)strncat(finding->sql, ")", sizeof(finding->sql) - strlen(finding->sql) - 1);
+    lead_to_leak(run, group, finding);
 }
 
 /* How the largest of the leaks that do not go on came. */
@@ -310,9 +372,11 @@ static int find_leaks(const struct finding_run *run, struct leaks *leaks, struct
                 leaks->is_reported[group.sites[k] - leaks->list] = false;
             break;
         }
-        find_leak(run, leaks, &group);
-        leaks->reported_bytes += group.bytes;
-        leaks->reported_blocks += group.blocks;
+        rc = add_other_processes(run, &group, err);
+        if (rc == 0)
+            find_leak(run, leaks, &group);
+        leaks->reported_bytes += group.own_bytes;
+        leaks->reported_blocks += group.own_blocks;
         n_own++;
     }
     if (rc == 0)

@@ -128,7 +128,7 @@ enum {
     EAGER_NS = 50000000, /* in total */
     EAGER_REST_NS = 500000,
     PARTS_OF_REST = 16, /* later, pauses are this many times as long as a search */
-    MOST_REST_NS = 900000000
+    MAX_REST_NS = 900000000
 };
 
 static uint64_t rest(const struct attaching_pace *pace, uint64_t until_ns)
@@ -149,7 +149,7 @@ static void note_search(struct attaching_pace *pace, uint64_t began_ns)
     pace->searched_ns += now_ns - began_ns;
     if (pace->searched_ns < EAGER_NS)
         rest_ns = EAGER_REST_NS;
-    pace->rest_until_ns = now_ns + (rest_ns < MOST_REST_NS ? rest_ns : MOST_REST_NS);
+    pace->rest_until_ns = now_ns + (rest_ns < MAX_REST_NS ? rest_ns : MAX_REST_NS);
 }
 
 static int try_at_pace(struct tracee *tracee, struct safe_point *place,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    MOST_FRAMES = 512
+    MAX_FRAMES = 512
 };
 
 /* How a thread entered libc. */
@@ -114,7 +114,7 @@ struct range {
 };
 
 enum {
-    MOST_MODULES = 16
+    MAX_MODULES = 16
 };
 
 struct safe_point {
@@ -122,7 +122,7 @@ struct safe_point {
     const char *library;
     Dwfl *dwfl;
     Dwfl_Callbacks callbacks;
-    const Dwfl_Module *with_allocator[MOST_MODULES];
+    const Dwfl_Module *with_allocator[MAX_MODULES];
     size_t n_with_allocator;
     struct range *ranges; /* owned */
     size_t n_ranges, n_room;
@@ -181,7 +181,7 @@ static bool find_allocator(struct safe_point *place, Dwfl_Module *module)
     }
     if (!has_malloc)
         place->n_ranges = n_before;
-    else if (place->n_with_allocator == MOST_MODULES)
+    else if (place->n_with_allocator == MAX_MODULES)
         return false;
     else
         place->with_allocator[place->n_with_allocator++] = module;
@@ -328,7 +328,7 @@ static int see_frame(Dwfl_Frame *frame, void *context)
     Dwarf_Addr pc;
     bool is_activation;
 
-    if (!dwfl_frame_pc(frame, &pc, &is_activation) || walk->n_frames++ == MOST_FRAMES) {
+    if (!dwfl_frame_pc(frame, &pc, &is_activation) || walk->n_frames++ == MAX_FRAMES) {
         walk->why = "a stack that is too deep";
         return DWARF_CB_ABORT;
     }
@@ -377,7 +377,7 @@ static int pass_frame(Dwfl_Frame *frame, void *context)
     struct passage *passage = context;
     Dwarf_Addr pc;
 
-    if (!dwfl_frame_pc(frame, &pc, NULL) || passage->n_frames++ == MOST_FRAMES)
+    if (!dwfl_frame_pc(frame, &pc, NULL) || passage->n_frames++ == MAX_FRAMES)
         return DWARF_CB_ABORT;
     passage->is_inside = is_in_library(passage->place, pc);
     return passage->is_inside ? DWARF_CB_ABORT : DWARF_CB_OK;

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 enum {
-    MOST_SEGMENTS = 32,
-    MOST_FUNCTIONS = 65536, /* real ones have a few hundred */
+    MAX_SEGMENTS = 32,
+    MAX_FUNCTIONS = 65536, /* real ones have a few hundred */
     /* DW_EH_PE_pcrel | sdata4, udata4, datarel | sdata4: the sorted table that every linker
      * makes. */
     FRAMES_ENCODING = 0x1b,
@@ -21,7 +21,7 @@ enum {
 struct loader {
     int fd;
     Elf64_Ehdr header;
-    Elf64_Phdr segments[MOST_SEGMENTS];
+    Elf64_Phdr segments[MAX_SEGMENTS];
 };
 
 static bool read_offset(const struct loader *loader, uint64_t offset, void *ret, size_t n)
@@ -47,7 +47,7 @@ static bool read_headers(struct loader *loader)
     return read_offset(loader, 0, &loader->header, sizeof(loader->header))
            && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0
            && header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_machine == EM_X86_64
-           && header->e_phentsize == sizeof(Elf64_Phdr) && header->e_phnum <= MOST_SEGMENTS
+           && header->e_phentsize == sizeof(Elf64_Phdr) && header->e_phnum <= MAX_SEGMENTS
            && read_offset(loader, header->e_phoff, loader->segments,
                           header->e_phnum * sizeof(Elf64_Phdr));
 }
@@ -98,7 +98,7 @@ static uint64_t find_size(const struct loader *loader, uint64_t function)
 
     if (!table || !read_at(loader, table, &head, sizeof(head)) || head.version != 1
         || head.frames_encoding != FRAMES_ENCODING || head.count_encoding != COUNT_ENCODING
-        || head.table_encoding != TABLE_ENCODING || head.n > MOST_FUNCTIONS)
+        || head.table_encoding != TABLE_ENCODING || head.n > MAX_FUNCTIONS)
         return 0;
     for (uint32_t i = 0; i < head.n && !is_found; i++)
         is_found = read_at(loader, table + sizeof(head) + i * sizeof(entry), &entry, sizeof(entry))

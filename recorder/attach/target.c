@@ -206,7 +206,7 @@ static int find_functions(struct target *target, const struct seen *seen, struct
     char path[PATH_MAX + 32];
 
     (void)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)target->pid, seen->libc);
-    (void)elf_file_ask(path, gather_all, &gathering);
+    (void)elf_file_read(path, gather_all, &gathering);
     if (target->dlopen && target->dlsym && target->dlerror && target->errno_location)
         return 0;
     return error_set(err, ERROR_IO,

@@ -19,8 +19,8 @@ enum {
     ANSWER_SECONDS = 10,
     STRANGER_SECONDS = 2,
     CONNECT_SECONDS = 5,
-    MOST_CALLS = 5, /* a recorder closes a client that gets no processor for 1 s */
-    MOST_RECORDERS = 4096,
+    MAX_CALLS = 5, /* a recorder closes a client that gets no processor for 1 s */
+    MAX_RECORDERS = 4096,
 };
 
 enum {
@@ -60,7 +60,7 @@ static bool is_new(pid_t *seen, size_t *n, pid_t pid)
     for (size_t i = 0; i < *n; i++)
         if (seen[i] == pid)
             return false;
-    if (*n == MOST_RECORDERS)
+    if (*n == MAX_RECORDERS)
         return false;
     seen[(*n)++] = pid;
     return true;
@@ -241,7 +241,7 @@ static int ask(struct search *search, pid_t recorder, struct error *err)
     int code = HUNG_UP;
     int n_calls = 0;
 
-    while (n_calls < MOST_CALLS && code == HUNG_UP) {
+    while (n_calls < MAX_CALLS && code == HUNG_UP) {
         code = ask_once(search, recorder, err);
         n_calls++;
     }
@@ -283,7 +283,7 @@ static int explain(const struct search *search, struct error *err)
 int control_client_run(const struct control_request *request, int *ret_status, struct error *err)
 {
     struct search search = {.request = request};
-    static pid_t seen[MOST_RECORDERS];
+    static pid_t seen[MAX_RECORDERS];
     size_t n_seen = 0;
     FILE *list = fopen("/proc/net/unix", "re");
     char line[512];

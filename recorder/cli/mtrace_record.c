@@ -2,7 +2,7 @@
 /* mtrace-record: runs a program with the collector and packs its log while it grows. */
 #include "lib/base/utf8.h"
 #include "recorder/cli/control_client.h"
-#include "recorder/cli/offline.h"
+#include "recorder/cli/pack_command.h"
 #include "recorder/cli/record_arguments.h"
 #include "recorder/session/attachment.h"
 #include "recorder/session/process_name.h"
@@ -90,7 +90,7 @@ int main(int argc, char **argv)
     else if (options.control.pid)
         code = control_client_run(&options.control, &status, &err);
     else if (options.input)
-        code = offline_pack(&options, &err);
+        code = pack_command_run(&options, &err);
     else if (options.sent)
         code = sender_process_become(program_find_sibling(PROGRAM_SENDER), &options.sending,
                                      options.sent, &err);

@@ -16,7 +16,7 @@
 
 /* ---- sending ---- */
 
-static const uint64_t LEAST_LOCAL_BYTES = (uint64_t)64 << 20;
+static const uint64_t MIN_LOCAL_BYTES = (uint64_t)64 << 20;
 
 enum sending_key {
     KEY_TO = 256,
@@ -60,7 +60,7 @@ static void set_max_local(struct argp_state *state, const char *text)
     struct options *options = state->input;
 
     options->max_local_bytes = option_value_size(state, "--max-local", text);
-    if (options->max_local_bytes < LEAST_LOCAL_BYTES)
+    if (options->max_local_bytes < MIN_LOCAL_BYTES)
         argp_error(state, "--max-local is '%s', but must be 64MiB or more", text);
 }
 
@@ -271,7 +271,7 @@ enum {
     EXIT_WRONG_USAGE = 2
 };
 
-static const uint64_t LEAST_REPORT_NS = 100000000;
+static const uint64_t MIN_REPORT_NS = 100000000;
 
 enum key {
     KEY_OUTPUT = 'o',
@@ -440,7 +440,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_REPORT_EVERY:
         options->report_every_ns = option_value_duration(state, "--report-every", arg);
-        if (options->report_every_ns < LEAST_REPORT_NS)
+        if (options->report_every_ns < MIN_REPORT_NS)
             argp_error(state, "--report-every is '%s', but must be 100ms or more", arg);
         return 0;
     case KEY_REPORT_SIGNAL:

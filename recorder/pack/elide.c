@@ -17,12 +17,12 @@ enum {
     WORDS = ELIDE_TOTALS_WORDS,
     SLOTS_LOG2 = 12, /* a segment holds at most two thirds as many allocations */
     SLOTS = 1 << SLOTS_LOG2,
-    PAIRS = ELIDE_TOTALS_MOST,
+    PAIRS = ELIDE_TOTALS_MAX,
     UNITS_LOG2 = 10,
     UNITS = 1 << UNITS_LOG2,
     ALLOCATIONS_WORDS = 2,
     GROUP_WORDS = 2,
-    MOST_ALLOCATIONS = 60000, /* elided before in a damaged log */
+    MAX_ALLOCATIONS = 60000, /* elided before in a damaged log */
 };
 
 static const int64_t longest_batch_ns = INT64_C(1) << 31; /* its times fit into 32 bits */
@@ -116,7 +116,7 @@ uint64_t elide_count(const struct elide *elide)
     return elide ? elide->n_elided : 0;
 }
 
-void elide_set_clock(struct elide *elide, const struct log_file *file, unsigned time_shift)
+void elide_set_clock(struct elide *elide, const struct log_header *file, unsigned time_shift)
 {
     elide_clock_begin(&elide->clock, file);
     elide->time_shift = time_shift;
@@ -568,7 +568,7 @@ static bool mark(struct elide *elide, const struct log_segment *segment, const u
     for (uint32_t i = 0; i < n_words; i += n) {
         unsigned kind = words[i] & 255;
         n = length_at(words, i, n_words);
-        if (n == 0 || elide->allocations > MOST_ALLOCATIONS)
+        if (n == 0 || elide->allocations > MAX_ALLOCATIONS)
             return false;
         if (mtrace_likely(is_of_block(kind))) {
             elide->n_events++;
@@ -588,7 +588,7 @@ static bool mark(struct elide *elide, const struct log_segment *segment, const u
             see_other(elide, words, i);
     }
     end_batch(elide);
-    return elide->allocations <= MOST_ALLOCATIONS;
+    return elide->allocations <= MAX_ALLOCATIONS;
 }
 
 /* ---- writing the result ---------------------------------------------------------------------- */

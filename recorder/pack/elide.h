@@ -69,7 +69,7 @@ void elide_free(struct elide *elide);
 /* Call before the first segment, and again while the header's two clock readings are too close
  * together: until then nothing is elided. time_shift: the rounding of times in the packed log
  * (pack.h). */
-void elide_set_clock(struct elide *elide, const struct log_file *file, unsigned time_shift);
+void elide_set_clock(struct elide *elide, const struct log_header *file, unsigned time_shift);
 
 /*
  * Returns the payload of an EVENTS segment without elided blocks: `payload` itself, or memory of

@@ -14,13 +14,13 @@ static double rate_of(const struct elide_clock *clock, uint64_t ticks, uint64_t 
     return clock_pair_rate(clock->start_ticks, clock->start_ns, ticks, monotonic_ns);
 }
 
-void elide_clock_begin(struct elide_clock *clock, const struct log_file *file)
+void elide_clock_begin(struct elide_clock *clock, const struct log_header *file)
 {
     if (clock->ticks_per_ns > 0)
         return;
     clock->start_ticks = file->start_ticks;
     clock->start_ns = file->start_monotonic_ns;
-    if (file->last_monotonic_ns - file->start_monotonic_ns <= ELIDE_CLOCK_MOST)
+    if (file->last_monotonic_ns - file->start_monotonic_ns <= ELIDE_CLOCK_MAX)
         clock->ticks_per_ns = rate_of(clock, file->last_ticks, file->last_monotonic_ns);
     if (clock->ticks_per_ns > 0) {
         clock->ticks = clock->rate_ticks = file->last_ticks;
@@ -50,7 +50,7 @@ bool elide_clock_read(struct elide_clock *clock, const struct log_segment *segme
     int64_t margin;
     int64_t difference;
 
-    if (clock->ticks_per_ns == 0 || ns > ELIDE_CLOCK_MOST)
+    if (clock->ticks_per_ns == 0 || ns > ELIDE_CLOCK_MAX)
         return false;
     margin = elide_clock_margin_ns(clock, segment->base_ticks);
     difference = (int64_t)ns - elide_clock_ns(clock, segment->base_ticks);

@@ -12,7 +12,7 @@
  *        at most elide_clock_margin_ns.
  *   CC-2 elide_clock_bucket_end is a bucket boundary of every timeline that reaches so far, and
  *        regular snapshots are taken only at such boundaries.
- *   CC-3 Whatever times a damaged log has, results are within 3 x ELIDE_CLOCK_MOST.
+ *   CC-3 Whatever times a damaged log has, results are within 3 x ELIDE_CLOCK_MAX.
  *
  * Notes: Timelines are coarsened by joining neighbouring buckets (timeline.h). Snapshots
  * (snapshots.h) do so (CC-2) unless the user chose windows.
@@ -27,7 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ELIDE_CLOCK_MOST (INT64_C(1) << 60) /* ns: 36 years */
+#define ELIDE_CLOCK_MAX (INT64_C(1) << 60) /* ns: 36 years */
 
 struct elide_clock {
     uint64_t start_ticks, start_ns; /* of the process */
@@ -36,17 +36,17 @@ struct elide_clock {
     double ticks_per_ns;            /* from these readings; 0: not known yet */
 };
 
-/* Rounds to an integer, clamped to ELIDE_CLOCK_MOST. */
+/* Rounds to an integer, clamped to ELIDE_CLOCK_MAX. */
 static inline int64_t elide_clock_whole(double value)
 {
-    const double most = (double)ELIDE_CLOCK_MOST;
+    const double most = (double)ELIDE_CLOCK_MAX;
 
     return (int64_t)(value > most ? most : value > -most ? value : -most);
 }
 
 /* Starts with the two readings in the log's header; if they are too close together, nothing is
  * known yet. */
-void elide_clock_begin(struct elide_clock *clock, const struct log_file *file);
+void elide_clock_begin(struct elide_clock *clock, const struct log_header *file);
 
 /* Takes the segment's reading; false: its times are not known well enough. */
 bool elide_clock_read(struct elide_clock *clock, const struct log_segment *segment);

@@ -49,7 +49,7 @@ static struct elide_total *find(struct elide_totals *totals, const struct elide_
                                                      .free_node = block->free_node,
                                                      .group = block->group,
                                                      .size = block->size,
-                                                     .least_bytes = UINT64_MAX,
+                                                     .min_bytes = UINT64_MAX,
                                                      .first_ticks = block->allocated_ticks,
                                                      .last_ticks = block->allocated_ticks};
     totals->slots[slot] = (uint16_t)++totals->n;
@@ -69,8 +69,8 @@ static void add_sizes(struct elide_total *total, const struct elide_block *block
     total->bytes += bytes;
     total->slack_bytes += slack_of(block->size);
     total->temporary_bytes += block->is_temporary ? bytes : 0;
-    if (bytes < total->least_bytes)
-        total->least_bytes = bytes;
+    if (bytes < total->min_bytes)
+        total->min_bytes = bytes;
     if (bytes >= total->largest_bytes) {
         total->largest_bytes = bytes;
         total->largest_ticks = block->allocated_ticks;
@@ -113,7 +113,7 @@ static uint64_t *put_mixed(const struct elide_total *total, uint64_t largest, ui
     out[0] += LOG_ELIDED_MIXED - LOG_ELIDED;
     out[2] += LOG_ELIDED_MIXED_WORDS - LOG_ELIDED_WORDS;
     out[3] = total->bytes | total->slack_bytes << 32;
-    out[6] = total->least_bytes | total->largest_bytes << 32;
+    out[6] = total->min_bytes | total->largest_bytes << 32;
     out[7] = total->temporary_bytes | largest << 32;
     return out + LOG_ELIDED_MIXED_WORDS;
 }

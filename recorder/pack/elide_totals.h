@@ -27,8 +27,8 @@
 enum {
     ELIDE_TOTALS_WORDS = LOG_SEGMENT_PAYLOAD_BYTES / 8,
     ELIDE_TOTALS_SLOTS = 4096,
-    ELIDE_TOTALS_CLASSES = 64,                      /* of blocks below LOG_ELIDED_MIXED_BYTES */
-    ELIDE_TOTALS_MOST = ELIDE_TOTALS_WORDS / 5 + 1, /* words of an allocation and its free */
+    ELIDE_TOTALS_CLASSES = 64,                     /* of blocks below LOG_ELIDED_MIXED_BYTES */
+    ELIDE_TOTALS_MAX = ELIDE_TOTALS_WORDS / 5 + 1, /* words of an allocation and its free */
 };
 
 /* An elided block. */
@@ -44,7 +44,7 @@ struct elide_total {
     uint64_t lived_ticks; /* sum */
     uint64_t first_ticks, last_ticks, largest_ticks;
     uint64_t bytes, slack_bytes, temporary_bytes;
-    uint64_t least_bytes, largest_bytes;
+    uint64_t min_bytes, largest_bytes;
     uint32_t node, free_node, group;
     uint16_t n, n_temporary;
     bool is_mixed;
@@ -57,7 +57,7 @@ struct elide_class {
 };
 
 struct elide_totals {
-    struct elide_total totals[ELIDE_TOTALS_MOST];
+    struct elide_total totals[ELIDE_TOTALS_MAX];
     uint16_t slots[ELIDE_TOTALS_SLOTS]; /* index + 1 */
     struct elide_class classes[ELIDE_TOTALS_CLASSES];
     uint64_t lives_bytes[LIFETIME_CLASSES];

@@ -75,7 +75,7 @@ static int map_file(const char *path, struct frame_index *ret_index, struct erro
 
 int frame_index_open(const char *path, struct frame_index *ret_index, struct error *err)
 {
-    const struct log_file *file;
+    const struct log_header *file;
     int code = map_file(path, ret_index, err);
 
     if (code)
@@ -107,7 +107,7 @@ const struct log_frame *frame_index_get(const struct frame_index *index, size_t 
     return (const void *)(index->bytes + index->offsets[i]);
 }
 
-void frame_index_get_file(const struct frame_index *index, struct log_file *ret_file)
+void frame_index_get_file(const struct frame_index *index, struct log_header *ret_file)
 {
     memcpy(ret_file, index->bytes, sizeof(*ret_file));
     for (size_t i = 0; i < index->n_frames; i++) {

@@ -34,6 +34,6 @@ void frame_index_done(struct frame_index *index);
 const struct log_frame *frame_index_get(const struct frame_index *index, size_t i);
 
 /* The log's header: from the last trailer, else from the file. */
-void frame_index_get_file(const struct frame_index *index, struct log_file *ret_file);
+void frame_index_get_file(const struct frame_index *index, struct log_header *ret_file);
 
 #endif

@@ -10,7 +10,7 @@
 enum {
     PLACES_LOG2 = 16,
     PLACES = 1 << PLACES_LOG2,
-    ANY_THREAD = 0, /* side records of an unknown thread; equals no requested thread */
+    ANY_THREAD = 0, /* fallback records of an unknown thread; equals no requested thread */
 };
 
 struct place {

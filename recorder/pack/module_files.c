@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 enum {
-    MOST_SECTIONS = 4096,
-    MOST_NOTE_BYTES = 4096,
+    MAX_SECTIONS = 4096,
+    MAX_NOTE_BYTES = 4096,
     TEXT_BYTES = LOG_DEF_MAX_BYTES - sizeof(struct log_def),
 };
 
@@ -30,7 +30,7 @@ struct module_file {
 };
 
 struct module_files {
-    struct module_file files[MODULE_FILES_MOST];
+    struct module_file files[MODULE_FILES_MAX];
     size_t n;
     size_t n_most;
     char *unkept; /* owned */
@@ -40,24 +40,24 @@ struct module_files {
 };
 
 /* Most descriptors are left to children, reports and helper processes. */
-static size_t most_files(void)
+static size_t max_files(void)
 {
     struct rlimit limit;
     rlim_t n = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 4 : 0;
 
-    if (n < MODULE_FILES_LEAST / 4)
+    if (n < MODULE_FILES_MIN / 4)
         return 0;
-    return n < MODULE_FILES_MOST ? (size_t)n : (size_t)MODULE_FILES_MOST;
+    return n < MODULE_FILES_MAX ? (size_t)n : (size_t)MODULE_FILES_MAX;
 }
 
-struct module_files *module_files_new(uint64_t most_bytes)
+struct module_files *module_files_new(uint64_t max_bytes)
 {
     struct module_files *files = calloc(1, sizeof(*files)); /* large: the kernel has zeros */
 
     if (!files)
         return NULL;
-    files->room_bytes = most_bytes;
-    files->n_most = most_files();
+    files->room_bytes = max_bytes;
+    files->n_most = max_files();
     return files;
 }
 
@@ -182,7 +182,7 @@ static Elf64_Shdr *read_sections(int fd, Elf64_Ehdr *ret_header)
         || memcmp(ret_header->e_ident, ELFMAG, SELFMAG) != 0
         || ret_header->e_ident[EI_CLASS] != ELFCLASS64
         || ret_header->e_shentsize != sizeof(*sections) || ret_header->e_shnum == 0
-        || ret_header->e_shnum > MOST_SECTIONS)
+        || ret_header->e_shnum > MAX_SECTIONS)
         return NULL;
     n_bytes = ret_header->e_shnum * sizeof(*sections);
     sections = malloc(n_bytes);
@@ -197,7 +197,7 @@ static uint64_t key_of_note(int fd, const Elf64_Shdr *section)
 {
     union {
         Elf64_Nhdr header;
-        char bytes[MOST_NOTE_BYTES];
+        char bytes[MAX_NOTE_BYTES];
     } note;
 
     uint64_t at = sizeof(note.header) + sizeof(ELF_NOTE_GNU);

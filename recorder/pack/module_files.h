@@ -26,15 +26,15 @@
 #include <sys/types.h>
 
 enum {
-    MODULE_FILES_MOST = 512,                     /* descriptors, and a quarter of RLIMIT_NOFILE */
-    MODULE_FILES_LEAST = 64,                     /* none below this limit of descriptors */
+    MODULE_FILES_MAX = 512,                      /* descriptors, and a quarter of RLIMIT_NOFILE */
+    MODULE_FILES_MIN = 64,                       /* none below this limit of descriptors */
     MODULE_FILES_DEBUG_BYTES = 16 * 1024 * 1024, /* compressed by zstd in the log */
 };
 
 struct module_files;
 
-/* most_bytes: limit of all copies together; 0: none. NULL without memory; free takes NULL. */
-struct module_files *module_files_new(uint64_t most_bytes);
+/* max_bytes: limit of all copies together; 0: none. NULL without memory; free takes NULL. */
+struct module_files *module_files_new(uint64_t max_bytes);
 void module_files_free(struct module_files *files);
 
 /* Opens the executable that will run. Later it may be gone before its definition is read. */

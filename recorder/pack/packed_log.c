@@ -105,15 +105,16 @@ static int write_at(struct packed_log *log, const void *bytes, size_t n_bytes, i
     return failure ? error_set_errno(err, failure, "cannot write '%s'", log->path) : 0;
 }
 
-int packed_log_write_header(struct packed_log *log, const struct log_file *file, struct error *err)
+int packed_log_write_header(struct packed_log *log, const struct log_header *file,
+                            struct error *err)
 {
-    _Alignas(struct log_file) uint8_t page[LOG_FILE_HEADER_BYTES] = {0};
+    _Alignas(struct log_header) uint8_t page[LOG_FILE_HEADER_BYTES] = {0};
     const uint32_t form = LOG_FORM_PACKED;
 
     memcpy(page, file, sizeof(*file));
-    memcpy(page + offsetof(struct log_file, form), &form, sizeof(form));
+    memcpy(page + offsetof(struct log_header, form), &form, sizeof(form));
     uint32_t flags = file->flags | log->added_flags;
-    memcpy(page + offsetof(struct log_file, flags), &flags, sizeof(flags));
+    memcpy(page + offsetof(struct log_header, flags), &flags, sizeof(flags));
     memcpy(page, LOG_MAGIC, sizeof(file->magic));
     if (log->begin) /* in one write: mtrace-send may read it now */
         memcpy(page + LOG_ROTATED_BEGIN_AT, &log->begin, sizeof(log->begin));
@@ -136,13 +137,13 @@ static int begin_rotated(struct packed_log *log, struct error *err)
 {
     char *name = log_rotation_name(log->path, log->n_rotated + 1);
     struct packed_log *next = calloc(1, sizeof(*next));
-    struct log_file file;
+    struct log_header file;
     int code = name && next ? packed_log_create(name, true, next, err)
                             : error_set(err, ERROR_NOMEM, "not enough memory");
 
     free(name);
     if (code == 0) {
-        next->added_flags = LOG_FLAG_RING;
+        next->added_flags = LOG_FLAG_BOUNDED;
         next->begin = log->end_offset;
         code = pread(log->fd, &file, sizeof(file), 0) == sizeof(file)
                    ? packed_log_write_header(next, &file, err)

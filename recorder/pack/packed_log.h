@@ -45,8 +45,8 @@ struct packed_log {
     uint64_t there_bytes;       /* of the rotated files, at most */
 };
 
-/* The file has a header or is not ours. False: it was only created; a log without space for its
- * header has everything in the live log. */
+/* False: an empty or partial header of ours; then everything is in the live log. True: any other
+ * file. */
 bool packed_log_is_begun(const char *path);
 
 /* Fails with ERROR_EXISTS if `path` cannot be created, or with force replaced. */
@@ -56,7 +56,8 @@ int packed_log_check_target(const char *path, bool force, struct error *err);
 int packed_log_create(const char *path, bool force, struct packed_log *ret_log, struct error *err);
 
 /* (Over)writes the header page: *file with form packed. */
-int packed_log_write_header(struct packed_log *log, const struct log_file *file, struct error *err);
+int packed_log_write_header(struct packed_log *log, const struct log_header *file,
+                            struct error *err);
 
 /* Appends a frame. On failure nothing was appended, and the same frame may be tried again. */
 int packed_log_append(struct packed_log *log, const void *frame, size_t n_bytes, struct error *err);

@@ -100,7 +100,7 @@ void packing_hold_until(struct packing *packing, uint64_t monotonic_ns)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-static double tick_rate(const struct log_file *file)
+static double tick_rate(const struct log_header *file)
 {
     if (file->clock != LOG_CLOCK_TSC)
         return 1;
@@ -108,7 +108,7 @@ static double tick_rate(const struct log_file *file)
                            file->last_monotonic_ns);
 }
 
-void packing_set_clock(struct packing *packing, const struct log_file *file)
+void packing_set_clock(struct packing *packing, const struct log_header *file)
 {
     double ticks_per_quantum = tick_rate(file) * QUANTUM_NS;
     unsigned shift = 0;
@@ -119,11 +119,11 @@ void packing_set_clock(struct packing *packing, const struct log_file *file)
     packing->ticks_per_ns = tick_rate(file);
 }
 
-/* LI-4: all segments use one shift, because readers rely on that of the first. The header's
+/* LI-3: all segments use one shift, because readers rely on that of the first. The header's
  * readings may be too close to the start to compute it; a reading now is not. */
-static void settle_clock(struct packing *packing, const struct log_file *file)
+static void settle_clock(struct packing *packing, const struct log_header *file)
 {
-    struct log_file known;
+    struct log_header known;
 
     if (packing->has_packed_events)
         return;
@@ -134,7 +134,7 @@ static void settle_clock(struct packing *packing, const struct log_file *file)
     packing_set_clock(packing, &known);
 }
 
-/* Side records are in no segment of a thread. */
+/* Fallback records belong to no thread's segment. */
 static bool has_fallback_records(const struct live_log *live)
 {
     for (uint32_t i = live_log_next_used(live, 0); i < live->n_mapped;
@@ -176,7 +176,7 @@ static void hold_for_request(struct packing *packing)
 }
 
 /* Converts a recent time to ticks by the current reading of both clocks. */
-static uint64_t ticks_of(const struct log_file *file, uint64_t at_ns, uint64_t now_ticks,
+static uint64_t ticks_of(const struct log_header *file, uint64_t at_ns, uint64_t now_ticks,
                          uint64_t now_ns)
 {
     double rate =
@@ -189,20 +189,20 @@ static uint64_t ticks_of(const struct log_file *file, uint64_t at_ns, uint64_t n
 /* Events stamped before this time are not elided from now on. */
 static uint64_t find_watermark(const struct packing *packing, uint64_t now_ticks, uint64_t now_ns)
 {
-    const struct log_file *file = &packing->live->seen;
+    const struct log_header *file = &packing->live->seen;
     uint64_t ticks = ticks_of(file, now_ns - PACKING_WATERMARK_NS, now_ticks, now_ns);
 
     if (packing->n_backlog)
         ticks = earlier(
             ticks, later(live_log_segment(packing->live, packing->backlog->index)->base_ticks,
-                         ticks_of(file, now_ns - PACKING_MOST_WATERMARK_NS, now_ticks, now_ns)));
+                         ticks_of(file, now_ns - PACKING_MAX_WATERMARK_NS, now_ticks, now_ns)));
     return later(ticks, ticks_of(file, packing->hold_ns + CLOCKS_DIFFER_NS, now_ticks, now_ns));
 }
 
 /* Call when no frame is being written (PG-5). */
 void packing_note_watermark(struct packing *packing)
 {
-    const struct log_file *file = &packing->live->seen;
+    const struct log_header *file = &packing->live->seen;
     uint64_t now_ticks;
     uint64_t now_ns;
 
@@ -240,7 +240,7 @@ static size_t put_elided(struct packing *packing, const struct log_segment *segm
                          uint32_t n_bytes, uint64_t *ret_n_events)
 {
     uint32_t n_elided_bytes = n_bytes;
-    const struct log_file *file = &packing->live->seen;
+    const struct log_header *file = &packing->live->seen;
     bool is_compressed = packing->settings.zstd_level > 0;
 
     elide_set_clock(packing->elide, file, is_compressed ? packing->settings.time_shift : 0);
@@ -564,9 +564,10 @@ static int collect_all(struct packing *packing, struct error *err)
     return 0;
 }
 
-int packing_append_trailer(struct packing *packing, const struct log_file *file, struct error *err)
+int packing_append_trailer(struct packing *packing, const struct log_header *file,
+                           struct error *err)
 {
-    struct log_file copy;
+    struct log_header copy;
     size_t n;
     int code;
 
@@ -585,17 +586,18 @@ int packing_append_trailer(struct packing *packing, const struct log_file *file,
 }
 
 /* Why a known allocator, whose functions are not all redirected, was not recorded. */
-static const char *why_unseen(const struct log_file *file, const struct patch_plan *plan)
+static const char *why_unseen(const struct log_header *file, const struct patch_plan *plan)
 {
     static const char *const reasons[] = {
-        [LOG_INSIDE_CHANGED] = "its code is not what the file has",
-        [LOG_INSIDE_THREADS] = "there were threads before main",
-        [LOG_INSIDE_NO_ROOM] = "there is no room near its code",
-        [LOG_INSIDE_REFUSED] = "/proc/self/mem cannot be written",
+        [LOG_EMBEDDED_CHANGED] = "its code is not what the file has",
+        [LOG_EMBEDDED_THREADS] = "there were threads before main",
+        [LOG_EMBEDDED_NO_ROOM] = "there is no room near its code",
+        [LOG_EMBEDDED_REFUSED] = "/proc/self/mem cannot be written",
     };
 
-    if (file->inside < sizeof(reasons) / sizeof(*reasons) && reasons[file->inside])
-        return reasons[file->inside];
+    if (file->embedded_status < sizeof(reasons) / sizeof(*reasons)
+        && reasons[file->embedded_status])
+        return reasons[file->embedded_status];
     if (*plan->why)
         return plan->why;
     return plan->text
@@ -603,11 +605,11 @@ static const char *why_unseen(const struct log_file *file, const struct patch_pl
                : "some of its functions are not there by name";
 }
 
-static void name_unseen(struct packing *packing, struct log_file *file, const char *allocator,
+static void name_unseen(struct packing *packing, struct log_header *file, const char *allocator,
                         const struct patch_plan *plan)
 {
     (void)snprintf(file->unseen_allocator, sizeof(file->unseen_allocator), "%.12s%s", allocator,
-                   file->inside == LOG_INSIDE_PARTLY ? " (in part)" : "");
+                   file->embedded_status == LOG_EMBEDDED_PARTLY ? " (in part)" : "");
     (void)snprintf(file->unseen_why, sizeof(file->unseen_why), "%s", why_unseen(file, plan));
     utf8_clean(file->unseen_why);
     (void)snprintf(packing->unseen, sizeof(packing->unseen), "%s inside '%s' are not recorded (%s)",
@@ -617,16 +619,16 @@ static void name_unseen(struct packing *packing, struct log_file *file, const ch
 
 /* The plan for anything that can be redirected; if there was no plan, the one that is used by
  * default. */
-static const struct patch_plan *find_plan(const char *executable, const struct log_file *file)
+static const struct patch_plan *find_plan(const char *executable, const struct log_header *file)
 {
     const struct patch_plan *plan = allocator_plan_inside(executable, true);
 
-    return plan->text && file->inside == LOG_INSIDE_NO_PLAN
+    return plan->text && file->embedded_status == LOG_EMBEDDED_NO_PLAN
                ? allocator_plan_inside(executable, false)
                : plan;
 }
 
-static void note_unseen(struct packing *packing, struct log_file *file)
+static void note_unseen(struct packing *packing, struct log_header *file)
 {
     static const struct patch_plan none;
     const struct patch_plan *plan = &none;
@@ -634,15 +636,16 @@ static void note_unseen(struct packing *packing, struct log_file *file)
 
     memset(file->unseen_allocator, 0, sizeof(file->unseen_allocator));
     memset(file->unseen_why, 0, sizeof(file->unseen_why));
-    memset(file->inside_allocator, 0, sizeof(file->inside_allocator));
+    memset(file->embedded_allocator, 0, sizeof(file->embedded_allocator));
     if (!packing->executable)
         return;
     allocator = allocator_inside(packing->executable);
     if (allocator)
-        (void)snprintf(file->inside_allocator, sizeof(file->inside_allocator), "%s", allocator);
-    if (file->inside == LOG_INSIDE_RECORDED)
+        (void)snprintf(file->embedded_allocator, sizeof(file->embedded_allocator), "%s", allocator);
+    if (file->embedded_status == LOG_EMBEDDED_RECORDED)
         return;
-    if (allocator || file->inside != LOG_INSIDE_NO_PLAN || file->flags & LOG_FLAG_FOREIGN_MALLOC)
+    if (allocator || file->embedded_status != LOG_EMBEDDED_NO_PLAN
+        || file->flags & LOG_FLAG_FOREIGN_MALLOC)
         plan = find_plan(packing->executable, file);
     if (!allocator)
         allocator = plan->allocator; /* an unknown malloc */
@@ -650,7 +653,7 @@ static void note_unseen(struct packing *packing, struct log_file *file)
         name_unseen(packing, file, allocator, plan);
 }
 
-int packing_finish(struct packing *packing, struct log_file *file, struct error *err)
+int packing_finish(struct packing *packing, struct log_header *file, struct error *err)
 {
     struct live_log *live = packing->live;
     int code = collect_all(packing, err);

@@ -60,8 +60,8 @@ enum {
 
 /* Events older than this are not elided any more (PG-5): most segments are filled and packed within
  * it. The second value applies while segments wait to be packed. */
-#define PACKING_WATERMARK_NS      UINT64_C(400000000)
-#define PACKING_MOST_WATERMARK_NS UINT64_C(2000000000)
+#define PACKING_WATERMARK_NS     UINT64_C(400000000)
+#define PACKING_MAX_WATERMARK_NS UINT64_C(2000000000)
 
 /* A segment that waits to be packed. */
 struct packing_item {
@@ -141,15 +141,16 @@ int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *
 /* Packs the rest and writes the trailer: *file, completed by the allocator inside the executable
  * that was not recorded, and the reason. `unseen` then says "jemalloc inside '/the/program' are not
  * recorded (…)". */
-int packing_finish(struct packing *packing, struct log_file *file, struct error *err);
+int packing_finish(struct packing *packing, struct log_header *file, struct error *err);
 
 /* Writes only the trailer. */
-int packing_append_trailer(struct packing *packing, const struct log_file *file, struct error *err);
+int packing_append_trailer(struct packing *packing, const struct log_header *file,
+                           struct error *err);
 
 /* Computes the tick rate from the header's two clock readings, and from it the rounding of times:
  * the largest power of two ticks within 16 ns. No rounding while the readings are too close
  * together. */
-void packing_set_clock(struct packing *packing, const struct log_file *file);
+void packing_set_clock(struct packing *packing, const struct log_header *file);
 
 /* Puts the frame of an EVENTS segment into packing->frame and returns its size: elided, or unelided
  * if `elided` is the payload itself or PG-7 requires it. *ret_n_events: the program events that it

@@ -11,7 +11,7 @@
 enum {
     BUCKETS = 1024,
     NAME_BYTES = 32,
-    MOST_LISTED = 8,
+    MAX_LISTED = 8,
 };
 
 struct member {
@@ -285,9 +285,9 @@ uint32_t process_tree_list(struct process_tree *process_tree, enum process_tree_
         for (const struct member *member = process_tree->buckets[i]; member; member = member->next)
             if (status_of(member) == status
                 && !(status == PROCESS_TREE_NO_LOG && is_renamed(process_tree, member))
-                && n++ < MOST_LISTED)
+                && n++ < MAX_LISTED)
                 used = append(text, used, n_bytes, member);
-    if (n > MOST_LISTED)
-        (void)snprintf(text + used, n_bytes - used, " and %u more", n - MOST_LISTED);
+    if (n > MAX_LISTED)
+        (void)snprintf(text + used, n_bytes - used, " and %u more", n - MAX_LISTED);
     return n;
 }

@@ -20,7 +20,7 @@ void rotated_log_init(struct rotated_log *rotated, const char *log_path,
         (struct rotated_log){.log_path = log_path,
                              .run = run,
                              .current.fd = -1,
-                             .most_bytes = (int64_t)(log_rotation_bytes() / LOG_ROTATION_FILES)};
+                             .max_bytes = (int64_t)(log_rotation_bytes() / LOG_ROTATION_FILES)};
 }
 
 void rotated_log_done(struct rotated_log *rotated)
@@ -60,7 +60,7 @@ int rotated_log_check(const char *log_path, struct error *err)
     return code;
 }
 
-static int begin_next(struct rotated_log *rotated, const struct log_file *file, struct error *err)
+static int begin_next(struct rotated_log *rotated, const struct log_header *file, struct error *err)
 {
     char *name = log_rotation_name(rotated->log_path, rotated->number + 1);
     struct packed_log next = {.fd = -1};
@@ -68,7 +68,7 @@ static int begin_next(struct rotated_log *rotated, const struct log_file *file, 
                     : error_set(err, ERROR_NOMEM, "not enough memory");
 
     free(name);
-    next.added_flags = LOG_FLAG_RING;
+    next.added_flags = LOG_FLAG_BOUNDED;
     if (code == 0)
         code = packed_log_write_header(&next, file, err);
     if (code) {
@@ -96,18 +96,18 @@ static bool has_disk_room(const struct rotated_log_run *run, uint64_t n_bytes)
 /* The follower removes files, so there may be less than known. */
 static bool has_room(struct rotated_log_run *run, size_t n_bytes)
 {
-    if (run->there_bytes + n_bytes > run->most_bytes) {
+    if (run->there_bytes + n_bytes > run->max_bytes) {
         uint64_t now_ns = monotonic_now_ns();
         if (now_ns < run->look_ns)
             return false;
         run->look_ns = now_ns + LOOK_REST_NS;
         run->there_bytes = log_rotation_run_bytes(run->log_path);
-        run->most_bytes = log_rotation_most_bytes(run->log_path);
+        run->max_bytes = log_rotation_max_bytes(run->log_path);
         run->was_disk_full |=
-            run->there_bytes + n_bytes > run->most_bytes
+            run->there_bytes + n_bytes > run->max_bytes
             && !has_disk_room(run, log_rotation_state_bytes(run->log_path) + n_bytes);
     }
-    return run->there_bytes + n_bytes <= run->most_bytes;
+    return run->there_bytes + n_bytes <= run->max_bytes;
 }
 
 void rotated_log_note_failure(struct rotated_log_run *run, const struct error *err)
@@ -115,8 +115,8 @@ void rotated_log_note_failure(struct rotated_log_run *run, const struct error *e
     run->was_disk_full |= error_is_disk_full(err);
 }
 
-int rotated_log_append(struct rotated_log *rotated, const struct log_file *file, const void *frame,
-                       size_t n_bytes, struct error *err)
+int rotated_log_append(struct rotated_log *rotated, const struct log_header *file,
+                       const void *frame, size_t n_bytes, struct error *err)
 {
     int code = 0;
 
@@ -128,7 +128,7 @@ int rotated_log_append(struct rotated_log *rotated, const struct log_file *file,
             "the rotated logs of '%s' have reached their limit: the follower is slower than the "
             "program",
             rotated->run->log_path);
-    if (rotated->number == 0 || rotated->current.end_offset >= rotated->most_bytes)
+    if (rotated->number == 0 || rotated->current.end_offset >= rotated->max_bytes)
         code = begin_next(rotated, file, err);
     code = code ? code : packed_log_append(&rotated->current, frame, n_bytes, err);
     if (code)

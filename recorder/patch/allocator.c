@@ -88,7 +88,7 @@ static bool is_none(const struct elf_file_symbol *symbol, void *context)
 bool allocator_wants_to_be_first(const char *path, const char *preload)
 {
     return (preload && names_one(preload, g_first))
-           || elf_file_ask(path, linked_one, (void *)(uintptr_t)g_first);
+           || elf_file_read(path, linked_one, (void *)(uintptr_t)g_first);
 }
 
 static const char *look(const struct elf_file *file, void *context)
@@ -107,7 +107,7 @@ void allocator_look(const char *path, const char *preload, enum allocator_plan w
 {
     *ret_use = (struct allocator_use){
         .wanted = wanted, .has_operators = preload && names_one(preload, g_with_operators)};
-    (void)elf_file_ask(path, look, ret_use);
+    (void)elf_file_read(path, look, ret_use);
 }
 
 /* ---- one look per file ----------------------------------------------------------------------- */
@@ -185,7 +185,7 @@ static const char *find_name(const struct elf_file *file, void *context)
 
 const char *allocator_inside(const char *path)
 {
-    return elf_file_ask(path, find_name, NULL);
+    return elf_file_read(path, find_name, NULL);
 }
 
 struct plan_wanted {
@@ -210,6 +210,6 @@ const struct patch_plan *allocator_plan_inside(const char *path, bool any)
     static const struct patch_plan none;
     struct plan_wanted wanted = {.any = any, .plan = &none};
 
-    (void)elf_file_ask(path, find_plan, &wanted);
+    (void)elf_file_read(path, find_plan, &wanted);
     return wanted.plan;
 }

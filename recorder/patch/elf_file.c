@@ -106,7 +106,7 @@ bool elf_file_is_function(const Elf64_Sym *symbol)
     return type == STT_FUNC || type == STT_GNU_IFUNC;
 }
 
-const char *elf_file_ask(const char *path, elf_file_question *question, void *context)
+const char *elf_file_read(const char *path, elf_file_reader *reader, void *context)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct guarded_map map = {.fd = -1};
@@ -122,7 +122,7 @@ const char *elf_file_ask(const char *path, elf_file_question *question, void *co
         file.n_bytes = map.n_bytes;
         ident = elf_file_at(&file, 0, sizeof(Elf64_Ehdr));
         if (ident && memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS64)
-            answer = question(&file, context);
+            answer = reader(&file, context);
         guarded_map_close(&map);
     }
     close(fd);

@@ -26,11 +26,11 @@ struct elf_file {
 };
 
 /* A callback that inspects a file; its result may be NULL. */
-typedef const char *elf_file_question(const struct elf_file *file, void *context);
+typedef const char *elf_file_reader(const struct elf_file *file, void *context);
 
 /* Calls the callback for a 64-bit ELF file and returns its result; NULL for any other file. The
  * path may come from a program's log. */
-const char *elf_file_ask(const char *path, elf_file_question *question, void *context);
+const char *elf_file_read(const char *path, elf_file_reader *reader, void *context);
 
 /* n bytes at an offset. */
 const void *elf_file_at(const struct elf_file *file, uint64_t offset, uint64_t n);

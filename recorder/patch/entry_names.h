@@ -12,7 +12,7 @@
  *
  * The next letters are the arguments in order: s size, n number of elements, a alignment, f
  * jemalloc's flags, p the block, r where the new one is stored, - something else. Those after the
- * last relevant one may be omitted if there are at most ENTRY_NAMES_MOST_ARGUMENTS. "+" alone: the
+ * last relevant one may be omitted if there are at most ENTRY_NAMES_MAX_ARGUMENTS. "+" alone: the
  * size is the usable size of the block.
  */
 #ifndef MTRACE_RECORDER_ENTRY_NAMES_H
@@ -23,7 +23,7 @@
 #include <stdbool.h>
 
 enum {
-    ENTRY_NAMES_MOST_ARGUMENTS = 5, /* that the collector forwards: INSIDE_ARGUMENTS */
+    ENTRY_NAMES_MAX_ARGUMENTS = 5, /* that the collector forwards: INSIDE_ARGUMENTS */
 };
 
 struct entry_name {

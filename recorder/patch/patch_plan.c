@@ -242,7 +242,7 @@ static const char *why_not_called(const struct elf_file *file, const struct entr
 
 static bool is_followed(const struct entry_name *name)
 {
-    return name->shape[0] != '?' && strlen(name->shape) - 1 <= ENTRY_NAMES_MOST_ARGUMENTS;
+    return name->shape[0] != '?' && strlen(name->shape) - 1 <= ENTRY_NAMES_MAX_ARGUMENTS;
 }
 
 static void judge(const struct elf_file *file, struct entry *entry)
@@ -509,7 +509,7 @@ void patch_plan_make(const char *path, bool any, struct patch_plan *ret_plan)
     struct wanted wanted = {ret_plan, any};
 
     *ret_plan = (struct patch_plan){0};
-    (void)elf_file_ask(path, read_wanted, &wanted);
+    (void)elf_file_read(path, read_wanted, &wanted);
 }
 
 void patch_plan_done(struct patch_plan *plan)

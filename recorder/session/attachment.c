@@ -32,7 +32,7 @@ static const uint64_t leave_ns = 300000000;   /* for a recorder, which still has
 static const uint64_t handle_ns = 300000000;  /* for a process that executes events */
 
 enum {
-    MOST_LISTED = 8 /* of the children that run */
+    MAX_LISTED = 8 /* of the children that run */
 };
 
 /* File names of mtrace's libraries, each with a slash. */
@@ -179,7 +179,7 @@ static void add_child(struct attachment *attachment, pid_t pid)
 
     if (pid == getpid() || !thread_status_read(pid, pid, &status) || status.state == 'Z')
         return;
-    if (attachment->n_children++ < MOST_LISTED)
+    if (attachment->n_children++ < MAX_LISTED)
         (void)snprintf(text + used, sizeof(attachment->children) - used, "%s%d", used ? ", " : "",
                        (int)pid);
 }
@@ -209,9 +209,9 @@ static void find_children(struct attachment *attachment)
     if (folder)
         (void)closedir(folder);
     used = strlen(attachment->children);
-    if (attachment->n_children > MOST_LISTED)
+    if (attachment->n_children > MAX_LISTED)
         (void)snprintf(attachment->children + used, sizeof(attachment->children) - used,
-                       " and %" PRIu32 " more", attachment->n_children - MOST_LISTED);
+                       " and %" PRIu32 " more", attachment->n_children - MAX_LISTED);
 }
 
 int attachment_begin(struct attachment *attachment, const char *settings, struct error *err)
@@ -267,7 +267,7 @@ static int call_detach(pid_t pid, const char *library, uint64_t time_limit_ns,
                          ret_answer, err);
 }
 
-int attachment_leave(struct attachment *attachment, bool *ret_is_busy, struct error *err)
+int attachment_detach_step(struct attachment *attachment, bool *ret_is_busy, struct error *err)
 {
     struct attaching_answer answer;
     int code = call_detach(attachment->pid, attachment->library, leave_ns, &attachment->pace,
@@ -278,8 +278,8 @@ int attachment_leave(struct attachment *attachment, bool *ret_is_busy, struct er
 }
 
 /* Restores the process with any of mtrace's libraries that records there. */
-static int lead_back(pid_t pid, const struct parts *parts, uint64_t time_limit_ns,
-                     struct error *err)
+static int restore_by_remote_call(pid_t pid, const struct parts *parts, uint64_t time_limit_ns,
+                                  struct error *err)
 {
     struct attaching_answer answer = {.result = 1};
     int code = 0;
@@ -296,7 +296,7 @@ void attachment_leave_also(pid_t pid)
     struct error err;
 
     if (parts_find(pid, &parts))
-        (void)lead_back(pid, &parts, leave_ns, &err);
+        (void)restore_by_remote_call(pid, &parts, leave_ns, &err);
     parts_done(&parts);
 }
 
@@ -367,7 +367,8 @@ static int end_log(pid_t pid, const struct parts *parts, struct error *err)
 
     if (parts->log.fd >= 0)
         order_end(pid, &parts->log);
-    if (!is_writing(pid) || (lead_back(pid, parts, search_ns, &why) == 0 && !is_writing(pid)))
+    if (!is_writing(pid)
+        || (restore_by_remote_call(pid, parts, search_ns, &why) == 0 && !is_writing(pid)))
         return 0;
     return error_set(err, ERROR_IO,
                      "process %d has the collector from its start and is idle%s%s: with its next "

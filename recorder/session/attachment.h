@@ -3,8 +3,8 @@
  * attachment: a process that ran before its recording began and continues after it.
  *
  * Call attachment_look and attachment_check before any file is created, attachment_begin when there
- * is a pool, attachment_leave at the end. The process is not our child: a pidfd shows its end, and
- * its own log how it ended.
+ * is a pool, attachment_detach_step at the end. The process is not our child: a pidfd shows its
+ * end, and its own log how it ended.
  *
  * Threads: one. Errors: one line; the process is unchanged.
  */
@@ -26,7 +26,7 @@ struct attachment {
     bool lacks_executable; /* attachment_begin found no GOT slot of the executable to rebind */
     char children[128];    /* children that ran before: "12, 14 and 3 more" */
     uint32_t n_children;
-    struct attaching_pace pace; /* of repeated attachment_leave calls */
+    struct attaching_pace pace; /* of repeated attachment_detach_step calls */
 };
 
 /* *ret_path: the path of its program, owned by the caller. */
@@ -49,7 +49,7 @@ bool attachment_has_ended(const struct attachment *attachment);
 
 /* Restores GOT slots; succeeds also if that was done already. *ret_is_busy: it failed only because
  * there was no safe point just now; trying again may help. */
-int attachment_leave(struct attachment *attachment, bool *ret_is_busy, struct error *err);
+int attachment_detach_step(struct attachment *attachment, bool *ret_is_busy, struct error *err);
 
 /* Best-effort detach of a child process or exec successor of the attached process. */
 void attachment_leave_also(pid_t pid);

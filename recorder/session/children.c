@@ -329,7 +329,7 @@ static bool look_whether_over(const struct children *children, struct child *chi
     enum writer_liveness_state state;
 
     child->is_known = true;
-    if (recording_is_replaced(child->recording) || recording_is_left(child->recording))
+    if (recording_is_replaced(child->recording) || recording_is_detached(child->recording))
         return true;
     if (pid == children->program_pid) {
         child->end = children->program_end;
@@ -482,7 +482,7 @@ uint32_t children_settle(struct children *children, uint64_t now_ns)
 }
 
 /* A process that continues writes to its raw log. */
-static bool is_written(const struct child *child, struct log_file *ret_header)
+static bool is_written(const struct child *child, struct log_header *ret_header)
 {
     struct live_log live;
     bool is_there;
@@ -499,7 +499,7 @@ static bool is_written(const struct child *child, struct log_file *ret_header)
 static void leave_raw(struct children *children, struct child *child)
 {
     struct process_tree *process_tree = children->settings.process_tree;
-    struct log_file header;
+    struct log_header header;
 
     if (!is_written(child, &header)) {
         note_unpacked(children, &children->raw_err);

@@ -11,9 +11,9 @@ bool collector_commands_ask(struct collector_commands *commands, const struct co
         commands->n_wanted++;
         return true;
     }
-    if (commands->n_marks - commands->n_marks_given >= COLLECTOR_COMMANDS_MOST_WAITING)
+    if (commands->n_marks - commands->n_marks_given >= COLLECTOR_COMMANDS_MAX_WAITING)
         return false;
-    commands->marks[commands->n_marks++ % COLLECTOR_COMMANDS_MOST_WAITING] = *command;
+    commands->marks[commands->n_marks++ % COLLECTOR_COMMANDS_MAX_WAITING] = *command;
     return true;
 }
 
@@ -56,7 +56,7 @@ static void give_wanted(struct collector_commands *commands, struct log_mailbox 
 static void give_mark(struct collector_commands *commands, struct log_mailbox *mailbox)
 {
     const struct command *command =
-        &commands->marks[commands->n_marks_given++ % COLLECTOR_COMMANDS_MOST_WAITING];
+        &commands->marks[commands->n_marks_given++ % COLLECTOR_COMMANDS_MAX_WAITING];
 
     memcpy(mailbox->name, command->name, sizeof(mailbox->name));
     atomic_store_explicit(&mailbox->n_marks, commands->n_marks_given, memory_order_release);

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    COLLECTOR_COMMANDS_MOST_WAITING = 16
+    COLLECTOR_COMMANDS_MAX_WAITING = 16
 };
 
 struct command {
@@ -34,9 +34,9 @@ struct command {
 
 /* All zero: none. */
 struct collector_commands {
-    struct command marks[COLLECTOR_COMMANDS_MOST_WAITING]; /* a ring */
-    struct command wanted;                                 /* the latest window command */
-    uint32_t n_marks, n_marks_given;                       /* since the start */
+    struct command marks[COLLECTOR_COMMANDS_MAX_WAITING]; /* a ring */
+    struct command wanted;                                /* the latest window command */
+    uint32_t n_marks, n_marks_given;                      /* since the start */
     uint32_t n_wanted, n_wanted_given;
     uint32_t n_given, marked_at; /* of log_mailbox; marked_at: its value for the last mark given */
 };

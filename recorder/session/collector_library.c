@@ -32,7 +32,7 @@ static const char *triplet_of(const struct collector_library_kind *kind)
 
 bool collector_library_is_own(const struct collector_library_kind *kind)
 {
-    struct log_file own;
+    struct log_header own;
 
     log_file_set_machine(&own);
     return kind->machine == own.arch && kind->word_bytes == own.word_bytes;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/session/exit_summary.h"
 
+#include "lib/base/shell_quote.h"
 #include "lib/base/utf8.h"
 #include "recorder/session/program.h"
 
@@ -199,7 +200,7 @@ static void report_what_is_partial(const struct exit_summary *exit_summary)
          "it defines its own malloc: only calls that this malloc forwards are recorded"},
         {LOG_FLAG_STARTED_OFF,
          "recording was off at first: blocks from before it was switched on are missing"},
-        {LOG_FLAG_FALLBACK_TRACING_OFF,
+        {LOG_FLAG_TRACING_WAS_OFF,
          "recording was switched off at times: blocks allocated then are missing"},
         {LOG_FLAG_CUT, "its live log was truncated while it ran: later events are missing; only "
                        "mtrace-record may remove or empty files named *.live"},
@@ -294,6 +295,7 @@ void exit_summary_sum_up(const struct exit_summary *exit_summary)
     char dropped[48] = "";
     char others[96] = "";
     char missed[192];
+    char next_name[1024] = "";
     const char *next = exit_summary->is_beginning_given ? "; next: mtrace-record --send "
                        : exit_summary->is_elsewhere     ? ""
                                                         : "; next: mtrace-query ";
@@ -323,6 +325,8 @@ void exit_summary_sum_up(const struct exit_summary *exit_summary)
             n_events == 1 ? "" : "s");
         return;
     }
+    if (*next)
+        shell_quote(exit_summary->name, next_name, sizeof(next_name));
     exit_summary_print(
         exit_summary->is_quiet, "%s%s: %s, %s event%s%s%s%s%s%s%s%s%s%s", exit_summary->name,
         others,
@@ -330,8 +334,7 @@ void exit_summary_sum_up(const struct exit_summary *exit_summary)
                     sizeof(size)),
         grouped(n_events, events, sizeof(events)), n_events == 1 ? "" : "s",
         exit_summary->is_beginning_given ? " of those still here" : "", elided, dropped,
-        hint_of_drops(exit_summary), missed, exit_summary->reports, next,
-        *next ? exit_summary->name : "",
+        hint_of_drops(exit_summary), missed, exit_summary->reports, next, next_name,
         exit_summary->is_beginning_given ? " --no-local --to HOST:PORT, which has its beginning"
                                          : "");
 }
@@ -379,7 +382,9 @@ void exit_summary_report(const char *path)
     char *query = program_find_sibling("mtrace-query");
     size_t n = strlen(path);
     char *database = NULL;
+    char quoted[1024] = "";
 
+    shell_quote(path, quoted, sizeof(quoted));
     if (n > 4 && strcmp(path + n - 4, ".dat") == 0)
         n -= 4;
     if (!import || !query) {
@@ -391,7 +396,7 @@ void exit_summary_report(const char *path)
         char *const query_argv[] = {query, (char[]){"summary"}, database, NULL};
         if (!run(import, import_argv) || !run(query, query_argv))
             exit_summary_warn("the report failed, but the log is complete: run mtrace-import %s",
-                              path);
+                              quoted);
     }
     free(database);
     free(query);

@@ -29,7 +29,7 @@ struct exit_summary {
     bool was_disk_full;           /* as in rotated_log_run, or when a log was packed */
     bool follows_children;
     bool starts_by_itself; /* --start-after, --start-at-rss */
-    bool was_left;         /* detached: running processes of process_tree, too (leave_followed) */
+    bool was_left;         /* detached: running processes of process_tree, too (detach_followed) */
     bool is_quiet;
     bool is_log_deleted;     /* the log was deleted by another process */
     bool is_elsewhere;       /* --no-local: nothing is done with it here */

@@ -23,7 +23,7 @@
 /* ---- the folder of a report ---- */
 
 enum {
-    MOST_TRIES = 8 /* a killed process may still create or remove one file */
+    MAX_TRIES = 8 /* a killed process may still create or remove one file */
 };
 
 const char *report_folder_base(void)
@@ -64,7 +64,7 @@ static void empty(const char *path)
 
 void report_folder_remove(struct report_folder *folder)
 {
-    for (unsigned i = 0; i < MOST_TRIES && *folder->path; i++) {
+    for (unsigned i = 0; i < MAX_TRIES && *folder->path; i++) {
         if (rmdir(folder->path) == 0 || errno == ENOENT)
             break;
         empty(folder->path);
@@ -80,8 +80,8 @@ enum {
 };
 
 /* The pause before a restart, and its maximum if the follower keeps ending immediately. */
-static const uint64_t least_pause_ns = 100000000;
-static const uint64_t most_pause_ns = 60000000000;
+static const uint64_t min_pause_ns = 100000000;
+static const uint64_t max_pause_ns = 60000000000;
 
 /* The target only determines the folder of temporary files. The kernel kills the follower when
  * the recorder dies: a stopped one would not see EOF. Nothing is lost: a checkpoint is renamed
@@ -135,19 +135,19 @@ void follower_process_keep_up(struct follower_process *follower, uint64_t now_ns
 
     if (now_ns < follower->due_ns || follower->ring.written_bytes < log_rotation_bytes())
         return;
-    follower->due_ns = now_ns + least_pause_ns;
+    follower->due_ns = now_ns + min_pause_ns;
     if (!child_process_has_ended(&follower->child, NULL))
         return;
     has_lasted = now_ns - follower->begun_ns > 2 * follower->pause_ns;
-    follower->pause_ns = has_lasted ? least_pause_ns : 2 * follower->pause_ns;
-    if (follower->pause_ns > most_pause_ns)
-        follower->pause_ns = most_pause_ns;
+    follower->pause_ns = has_lasted ? min_pause_ns : 2 * follower->pause_ns;
+    if (follower->pause_ns > max_pause_ns)
+        follower->pause_ns = max_pause_ns;
     follower->begun_ns = now_ns;
     follower->due_ns = now_ns + follower->pause_ns;
     follower_process_start(follower, import, follower->ring.log_path, true);
 }
 
-int follower_process_end(const struct follower_process *follower)
+int follower_process_request_fd(const struct follower_process *follower)
 {
     return follower->is_connected ? follower->end : -1;
 }

@@ -43,7 +43,7 @@ void follower_process_keep_up(struct follower_process *follower, uint64_t now_ns
                               const char *import);
 
 /* The descriptor for requests, or -1. */
-int follower_process_end(const struct follower_process *follower);
+int follower_process_request_fd(const struct follower_process *follower);
 
 /* The caller reaped this process. */
 void follower_process_note_end(struct follower_process *follower, pid_t pid);

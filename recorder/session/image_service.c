@@ -41,7 +41,7 @@ static void *write_image(void *context)
 
 static int check(const struct live_log *live, pid_t pid, struct error *err)
 {
-    const struct log_file *seen = &live->seen;
+    const struct log_header *seen = &live->seen;
 
     if (pid == 0)
         return error_set(err, ERROR_USAGE, "the process runs in another PID namespace");

@@ -52,7 +52,7 @@ static bool has_run_id(pid_t pid, uint64_t header_address, uint64_t run_id)
     fd = open(path, O_RDONLY | O_CLOEXEC);
     is_it = fd >= 0
             && pread(fd, &mapped_id, sizeof(mapped_id),
-                     (off_t)(header_address + offsetof(struct log_file, run_id)))
+                     (off_t)(header_address + offsetof(struct log_header, run_id)))
                    == sizeof(mapped_id)
             && mapped_id == run_id;
     if (fd >= 0)
@@ -62,7 +62,7 @@ static bool has_run_id(pid_t pid, uint64_t header_address, uint64_t run_id)
 
 /* ML-1 */
 static bool is_mapped(const struct mapped_log *log, int fd, const struct process_mapping *mapping,
-                      struct log_file *ret_header)
+                      struct log_header *ret_header)
 {
     struct process_mapped_file file;
 

@@ -25,9 +25,9 @@
 #include <sys/types.h>
 
 struct mapped_log {
-    char *name;             /* the process's name for it; owned; NULL: the file has none any more */
-    int fd;                 /* -1: it is not open */
-    struct log_file header; /* valid while it is open */
+    char *name; /* the process's name for it; owned; NULL: the file has none any more */
+    int fd;     /* -1: it is not open */
+    struct log_header header; /* valid while it is open */
     pid_t pid;
     bool is_writing;   /* a log is mapped */
     bool is_live;      /* it was made for a recorder */

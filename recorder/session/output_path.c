@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int report_written(const char *path, const struct log_file *header, struct error *err)
+static int report_written(const char *path, const struct log_header *header, struct error *err)
 {
     int pid = (int)header->pid;
 
@@ -31,7 +31,7 @@ static int report_written(const char *path, const struct log_file *header, struc
 
 static int check_file(const char *path, struct error *err)
 {
-    struct log_file header;
+    struct log_header header;
     struct stat status;
     struct error none;
     int code = 0;
@@ -84,7 +84,7 @@ static void note_raw(void *context, const char *path)
 
 bool output_path_is_finished(const char *path)
 {
-    struct log_file header;
+    struct log_header header;
     struct stat status;
     struct error none;
     bool is_ours;

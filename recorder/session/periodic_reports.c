@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *const g_questions[] = {"summary", "threads --wide", "groups --wide",
-                                          "by-group --wide", NULL};
+static const char *const g_requests[] = {"summary", "threads --wide", "groups --wide",
+                                         "by-group --wide", NULL};
 
 /* Owned by the caller; NULL without memory. */
 static char *name_of(const char *log_path, unsigned n, const char *suffix)
@@ -63,7 +63,7 @@ static void begin(struct periodic_reports *reports, uint64_t at_ns, struct recor
                                      .log_path = log_path,
                                      .until_ns = at_ns,
                                      .is_of_process_tree = true,
-                                     .questions = g_questions};
+                                     .requests = g_requests};
     char why[PERIODIC_REPORTS_WHY_BYTES];
     int code = 0;
 
@@ -200,9 +200,9 @@ static bool is_time(struct periodic_reports *reports, uint64_t now_ns)
 /* At most three tenths of the interval. */
 static uint64_t lag_ns(const struct periodic_reports *reports)
 {
-    uint64_t most_ns = reports->every_ns / 10 * 3;
+    uint64_t max_ns = reports->every_ns / 10 * 3;
 
-    return most_ns < PERIODIC_REPORTS_LAG_NS ? most_ns : PERIODIC_REPORTS_LAG_NS;
+    return max_ns < PERIODIC_REPORTS_LAG_NS ? max_ns : PERIODIC_REPORTS_LAG_NS;
 }
 
 /* Skips a report that became due while the previous one had not begun. */

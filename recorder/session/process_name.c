@@ -16,7 +16,7 @@
 
 enum {
     KERNEL_NAME_BYTES = 15,
-    MOST_LISTED = 20,
+    MAX_LISTED = 20,
     LISTED_BYTES = 64, /* of a command line */
 };
 
@@ -91,7 +91,7 @@ static unsigned visit(const char *name, bool is_listing, pid_t *ret_pid)
             continue;
         n++;
         *ret_pid = pid;
-        if (is_listing && n <= MOST_LISTED)
+        if (is_listing && n <= MAX_LISTED)
             list(pid);
     }
     if (folder)

@@ -21,7 +21,7 @@
 enum {
     SETTINGS_MAX_BYTES = 65536,
     EXIT_NOT_STARTED = 125,
-    MOST_INTERPRETERS = 5, /* of scripts whose interpreter is a script; the kernel's limit */
+    MAX_INTERPRETERS = 5, /* of scripts whose interpreter is a script; the kernel's limit */
 };
 
 /* ---- finding --------------------------------------------------------------------------------- */
@@ -359,7 +359,7 @@ static bool find_loader(const struct target *target, char loader[PATH_MAX])
 /* A loader that cannot be opened cannot start anything. */
 static bool is_glibc(const char *loader)
 {
-    static char bytes[ELF_LOADER_MOST_BYTES];
+    static char bytes[ELF_LOADER_MAX_BYTES];
     ssize_t n;
     int fd;
 
@@ -426,7 +426,7 @@ static bool open_target(const char *path, struct target *ret_target)
     *ret_target = (struct target){.fd = -1};
     if ((size_t)snprintf(ret_target->path, PATH_MAX, "%s", path) >= PATH_MAX)
         return false;
-    for (int i = 0; i <= MOST_INTERPRETERS; i++) {
+    for (int i = 0; i <= MAX_INTERPRETERS; i++) {
         int fd = open(ret_target->path, O_RDONLY | O_CLOEXEC);
         char *start = ret_target->start.text;
         ssize_t n;

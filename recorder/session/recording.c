@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 static const uint64_t samples_every_ns = 1000000000;
-/* With a follower, which reads no event that a later sample may precede (log_set_mark). */
+/* With a follower, which reads no event that a later sample may precede (log_set_watermark). */
 static const uint64_t samples_every_ns_for_follower = 100000000;
 
 static uint64_t random_run_id(void)
@@ -134,7 +134,7 @@ static int make_files(struct recording *recording, const char *path, bool force,
                          : error_set(err, ERROR_NOMEM, "not enough memory");
 
     if (code == 0) {
-        recording->packed.added_flags = recording->is_aggregate ? LOG_FLAG_RING : 0;
+        recording->packed.added_flags = recording->is_aggregate ? LOG_FLAG_BOUNDED : 0;
         recording->packed.rotates = recording->rotates;
         if (force)
             unlink(live_path);
@@ -203,7 +203,7 @@ static pid_t process_tree_pid(const struct recording *recording)
 static void note_begin(const struct recording *recording)
 {
     struct process_tree *process_tree = recording->packing->process_tree;
-    const struct log_file *header = &recording->live.seen;
+    const struct log_header *header = &recording->live.seen;
 
     if (!process_tree)
         return;
@@ -259,7 +259,7 @@ int recording_adopt(const char *live_path, const char *path,
     if (code == 0)
         code = packed_log_create(path, settings->force, &recording->packed, err);
     if (code == 0) {
-        recording->packed.added_flags = recording->is_aggregate ? LOG_FLAG_RING : 0;
+        recording->packed.added_flags = recording->is_aggregate ? LOG_FLAG_BOUNDED : 0;
         recording->packed.rotates = recording->rotates;
         log_rotation_remove(path); /* of an old log */
     }
@@ -307,8 +307,8 @@ bool recording_is_awaited(const struct recording *recording)
 
 static uint64_t flush_every_ns(const struct recording *recording)
 {
-    return follower_process_end(recording->service.follower) < 0 && !recording->has_own_follower
-                   && !recording->is_aggregate
+    return follower_process_request_fd(recording->service.follower) < 0
+                   && !recording->has_own_follower && !recording->is_aggregate
                ? samples_every_ns
                : samples_every_ns_for_follower;
 }
@@ -328,7 +328,7 @@ static int write_samples(struct recording *recording, struct error *err)
 }
 
 /* Before any event if a bounded log was full: the follower reads no further than the last sample
- * (log_set_mark). */
+ * (log_set_watermark). */
 static int write_due_samples(struct recording *recording, uint64_t now_ns, struct error *err)
 {
     if (now_ns < recording->samples_flush_ns)
@@ -451,13 +451,13 @@ bool recording_is_replaced(struct recording *recording)
 }
 
 /* While the log is mapped, a thread may still be recording an event. */
-bool recording_is_left(struct recording *recording)
+bool recording_is_detached(struct recording *recording)
 {
     return has_said(recording, LOG_END_DETACHED) && is_unmapped(recording);
 }
 
 /* Adds what the program could not write about its end. */
-static void complete_end(struct log_file *file, const struct recording_end *end,
+static void complete_end(struct log_header *file, const struct recording_end *end,
                          bool has_earlier_image)
 {
     uint32_t kind = atomic_load_explicit(&file->end_kind, memory_order_relaxed);
@@ -476,7 +476,7 @@ static void complete_end(struct log_file *file, const struct recording_end *end,
 }
 
 /* A late second reading of both clocks gives the most exact tick rate. */
-static void complete_clock(struct log_file *file)
+static void complete_clock(struct log_header *file)
 {
     uint64_t ticks;
     uint64_t ns;
@@ -487,7 +487,7 @@ static void complete_clock(struct log_file *file)
     file->last_monotonic_ns = ns;
 }
 
-void recording_count_drops(const struct log_file *file, struct recording_totals *totals)
+void recording_count_drops(const struct log_header *file, struct recording_totals *totals)
 {
     for (int i = 0; i < LOG_DROP_REASONS; i++) {
         totals->dropped[i] = atomic_load_explicit(&file->dropped[i], memory_order_relaxed);
@@ -509,7 +509,7 @@ void recording_add_totals(struct recording_totals *sums, const struct recording_
         memcpy(sums->unseen, totals->unseen, sizeof(sums->unseen));
 }
 
-static void take_totals(struct recording *recording, const struct log_file *file,
+static void take_totals(struct recording *recording, const struct log_header *file,
                         struct recording_totals *ret_totals)
 {
     *ret_totals = (struct recording_totals){
@@ -534,7 +534,7 @@ static bool is_used_up(const struct live_log *live)
 }
 
 /* A refusal has its own warning. */
-static void warn_of_missing_image(const struct recording *recording, const struct log_file *file)
+static void warn_of_missing_image(const struct recording *recording, const struct log_header *file)
 {
     const struct image_service *images = &recording->service.images;
     uint32_t end = atomic_load_explicit(&file->end_kind, memory_order_relaxed);
@@ -552,7 +552,7 @@ static void warn_of_missing_image(const struct recording *recording, const struc
 int recording_finish(struct recording *recording, const struct recording_end *end,
                      struct recording_totals *ret_totals, struct error *err)
 {
-    struct log_file file;
+    struct log_header file;
     int code;
 
     report_service_done(&recording->service); /* no process waits for an answer any more */

@@ -117,7 +117,7 @@ bool recording_is_awaited(const struct recording *recording);
 bool recording_is_replaced(struct recording *recording);
 
 /* The process was detached and runs on unrecorded. */
-bool recording_is_left(struct recording *recording);
+bool recording_is_detached(struct recording *recording);
 
 /* Gives waiting control commands to the process. */
 void recording_step_commands(struct recording *recording);
@@ -133,7 +133,7 @@ void recording_abandon(struct recording *recording);
 void recording_discard(struct recording *recording);
 
 /* Adds the header's counts of dropped events. */
-void recording_count_drops(const struct log_file *file, struct recording_totals *totals);
+void recording_count_drops(const struct log_header *file, struct recording_totals *totals);
 
 /* Adds the totals of another recording, except flags, threads and the end. */
 void recording_add_totals(struct recording_totals *sums, const struct recording_totals *totals);

@@ -27,7 +27,7 @@
 enum {
     EXIT_RULE_HOLDS = 3, /* a rule of --fail-if holds; the answer is complete */
     EXIT_TOO_LONG = 124,
-    MOST_ANSWER_SECONDS = 30, /* CPU time; other requests wait */
+    MAX_ANSWER_SECONDS = 30, /* CPU time; other requests wait */
     EXIT_NOT_RUN = 127,
     END_PAUSE_NS = 2000000,
 };
@@ -57,7 +57,7 @@ static void explain_end(const struct answering *answering, const char *program, 
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
         (void)dprintf(answering->complaints,
                       "not answered within %d s of CPU time: request less, or query the log\n",
-                      MOST_ANSWER_SECONDS);
+                      MAX_ANSWER_SECONDS);
     else if (WIFSIGNALED(status))
         (void)dprintf(answering->complaints, "'%s' was ended by signal %d, before it was done\n",
                       program, WTERMSIG(status));
@@ -66,14 +66,14 @@ static void explain_end(const struct answering *answering, const char *program, 
 }
 
 /* An import always ends; a query may not. */
-static void limit_question(const struct answering *answering, const char *program)
+static void limit_request(const struct answering *answering, const char *program)
 {
     struct rlimit limit;
 
     if (program != answering->job->programs->query || getrlimit(RLIMIT_CPU, &limit) != 0
-        || limit.rlim_cur <= MOST_ANSWER_SECONDS)
+        || limit.rlim_cur <= MAX_ANSWER_SECONDS)
         return;
-    limit.rlim_cur = MOST_ANSWER_SECONDS;
+    limit.rlim_cur = MAX_ANSWER_SECONDS;
     (void)setrlimit(RLIMIT_CPU, &limit);
 }
 
@@ -98,7 +98,7 @@ static pid_t start(const struct answering *answering, const char *const *words, 
     pid_t pid = fork();
 
     if (pid == 0) {
-        limit_question(answering, words[0]);
+        limit_request(answering, words[0]);
         if (set_standard_input(in) && dup2(out, STDOUT_FILENO) >= 0
             && dup2(answering->complaints, STDERR_FILENO) >= 0)
             execv(words[0], (char *const *)(uintptr_t)words);
@@ -414,17 +414,17 @@ static int answer_all(const struct report_service_job *job, const struct report_
     char database[PATH_MAX];
     struct answering answering = {.job = job,
                                   .database = database,
-                                  .follower_end = follower_process_end(follower),
+                                  .follower_end = follower_process_request_fd(follower),
                                   .cut_end = -1,
                                   .complaints = memfd_create("complaints", MFD_CLOEXEC),
                                   .asked_ns = monotonic_now_ns()};
     int code = answering.complaints < 0 ? errno : 0;
 
     (void)snprintf(database, sizeof(database), "%s/run.db", folder->path);
-    for (size_t i = 0; code == 0 && job->questions[i]; i++) {
-        if (job->questions[1])
-            (void)dprintf(job->fd, "%s== %s\n", i ? "\n" : "", job->questions[i]);
-        code = answer(&answering, job->questions[i]);
+    for (size_t i = 0; code == 0 && job->requests[i]; i++) {
+        if (job->requests[1])
+            (void)dprintf(job->fd, "%s== %s\n", i ? "\n" : "", job->requests[i]);
+        code = answer(&answering, job->requests[i]);
     }
     return code;
 }
@@ -614,13 +614,13 @@ static void begin(struct report_service *service, const struct live_log *live, c
                   const struct report_service_programs *programs)
 {
     char marker[64];
-    const char *const questions[] = {service->words, NULL};
+    const char *const requests[] = {service->words, NULL};
     struct report_service_job job = {.programs = programs,
                                      .log_path = log_path,
                                      .until_marker = marker,
                                      .marker_ticks = service->marker_ticks,
                                      .run_id = live->seen.run_id,
-                                     .questions = questions};
+                                     .requests = requests};
     int code;
 
     (void)snprintf(marker, sizeof(marker), LOG_REQUEST_MARKER "%u", service->number);

@@ -48,11 +48,11 @@ struct report_service_job {
     const char *log_path;     /* the packed file */
     const char *until_marker; /* its time is that of the report; NULL: until_ns is */
     uint64_t until_ns;
-    uint64_t marker_ticks;        /* of cut_request.h */
-    uint64_t run_id;              /* of the log; the follower of a run has other logs, too */
-    bool is_of_process_tree;      /* report on all processes of the run */
-    const char *const *questions; /* words of mtrace-query without the database; ends with NULL */
-    int fd;                       /* a file that receives the answers */
+    uint64_t marker_ticks;       /* of cut_request.h */
+    uint64_t run_id;             /* of the log; the follower of a run has other logs, too */
+    bool is_of_process_tree;     /* report on all processes of the run */
+    const char *const *requests; /* words of mtrace-query without the database; ends with NULL */
+    int fd;                      /* a file that receives the answers */
 };
 
 /* The child process that answers, and its folder. All zero: none. */

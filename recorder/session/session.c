@@ -25,10 +25,10 @@ enum {
     MAX_SLEEP_NS_ASKED = 4000000,
     MAX_SLEEP_NS_SAMPLED = 100000000, /* few blocks are recorded, so the pool lasts for seconds */
     NEW_PROCESS_WAIT_NS = 200000000,
-    LEAVE_NS = 1500000000, /* limit until children have noticed the detaching */
-    LEAD_NS = 200000000,   /* until then idle children are not restored by a remote call */
-    LOOK_NS = 50000000,    /* between checks whether the image still exists */
-    BUSY_SEGMENTS = 8,     /* so many at a time: poll more often */
+    DETACH_TIMEOUT_NS = 1500000000, /* limit until children have noticed the detaching */
+    RESTORE_AFTER_NS = 200000000,   /* until then idle children are not restored by a remote call */
+    LOOK_NS = 50000000,             /* between checks whether the image still exists */
+    BUSY_SEGMENTS = 8,              /* so many at a time: poll more often */
 };
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -142,7 +142,7 @@ static bool is_request_to_end(int number)
 }
 
 /* A second signal while detaching is tried cancels it, and recording continues. */
-static void ask_to_leave(struct session *session, int number)
+static void request_detach(struct session *session, int number)
 {
     if (!is_request_to_end(number))
         return;
@@ -166,7 +166,7 @@ static bool sleep_until_signal(struct session *session, uint64_t ns)
     if (number > 0 && number == session->options->report_signal)
         periodic_reports_ask(&session->reports);
     else if (number > 0 && session->attachment.pid)
-        ask_to_leave(session, number);
+        request_detach(session, number);
     else if (number > 0)
         hand_on(session, &info);
     return session->attachment.pid && attachment_has_ended(&session->attachment);
@@ -189,7 +189,7 @@ static void complain(struct session *session, int code, const struct error *err)
 
 /* Scheduled work and children, which may be short-lived, are polled as often as a pool that
  * fills. */
-static uint64_t most_sleep_ns(const struct session *session)
+static uint64_t max_sleep_ns(const struct session *session)
 {
     const struct options *options = session->options;
 
@@ -203,18 +203,18 @@ static uint64_t most_sleep_ns(const struct session *session)
 
 static void adapt_sleep(struct session *session, uint32_t n_packed)
 {
-    uint64_t most_ns = most_sleep_ns(session);
+    uint64_t max_ns = max_sleep_ns(session);
 
     if (session->is_complaining)
-        session->sleep_ns = most_ns;
+        session->sleep_ns = max_ns;
     else if (n_packed >= BUSY_SEGMENTS)
         session->sleep_ns /= 2;
     else if (n_packed <= BUSY_SEGMENTS / 4)
         session->sleep_ns += session->sleep_ns / 4;
     if (session->sleep_ns < MIN_SLEEP_NS)
         session->sleep_ns = MIN_SLEEP_NS;
-    if (session->sleep_ns > most_ns)
-        session->sleep_ns = most_ns;
+    if (session->sleep_ns > max_ns)
+        session->sleep_ns = max_ns;
 }
 
 static void finish_recording(struct session *session, const struct recording_end *end)
@@ -303,7 +303,7 @@ static uint64_t step(struct session *session)
 }
 
 /* An exec successor has had the collector since its start and keeps it; a command makes it stop
- * recording (leave_followed). */
+ * recording (detach_followed). */
 static void leave_executed(const struct session *session)
 {
     exit_summary_print(
@@ -323,7 +323,7 @@ static bool leave(struct session *session)
         leave_executed(session);
         return true;
     }
-    if (attachment_leave(&session->attachment, &is_busy, &err) == 0)
+    if (attachment_detach_step(&session->attachment, &is_busy, &err) == 0)
         return true;
     session->control_handler.leave_error = err.text;
     session->control_handler.must_leave = is_busy;
@@ -338,10 +338,10 @@ static bool leave(struct session *session)
 
 /* Detached by a process that cannot reach our socket, for example from another network
  * namespace. */
-static bool is_left_by_other(const struct session *session)
+static bool is_detached_by_other(const struct session *session)
 {
-    bool is_left =
-        session->attachment.pid && !session->has_totals && recording_is_left(session->recording);
+    bool is_left = session->attachment.pid && !session->has_totals
+                   && recording_is_detached(session->recording);
 
     if (is_left)
         exit_summary_print(session->options->quiet, "another mtrace-record detached process %d",
@@ -365,8 +365,8 @@ static void run(struct session *session)
 
     while (!is_left && !sleep_until_signal(session, step(session))) {
         leave_in_time(session);
-        is_left =
-            is_left_by_other(session) || (session->control_handler.must_leave && leave(session));
+        is_left = is_detached_by_other(session)
+                  || (session->control_handler.must_leave && leave(session));
     }
 }
 
@@ -424,7 +424,7 @@ static uint32_t wait_for_new_processes(struct session *session)
     return n_running;
 }
 
-static bool emit_to_leave(void *unused, struct recording *recording)
+static bool request_detach_of(void *unused, struct recording *recording)
 {
     static const struct command command = {.command = LOG_COMMAND_DETACH};
 
@@ -435,7 +435,7 @@ static bool emit_to_leave(void *unused, struct recording *recording)
     return true;
 }
 
-static bool lead_back(void *unused, struct recording *recording)
+static bool restore_by_remote_call(void *unused, struct recording *recording)
 {
     const pid_t pid = recording->pid;
 
@@ -447,24 +447,24 @@ static bool lead_back(void *unused, struct recording *recording)
 
 /* Detaches children and exec successors of a detached process. Returns how many have not noticed
  * it; an idle process ends its log at its next event. */
-static uint32_t leave_followed(struct session *session)
+static uint32_t detach_followed(struct session *session)
 {
     const struct timespec pause = {.tv_nsec = 5000000};
     const uint64_t begun_ns = monotonic_now_ns();
-    bool has_led = false;
+    bool has_restored = false;
     uint32_t n_left;
     uint64_t now_ns;
 
     do {
-        children_each(session->children, emit_to_leave, NULL);
+        children_each(session->children, request_detach_of, NULL);
         nanosleep(&pause, NULL);
         now_ns = monotonic_now_ns();
         n_left = children_settle(session->children, now_ns);
-        if (n_left && !has_led && now_ns >= begun_ns + LEAD_NS) {
-            children_each(session->children, lead_back, NULL);
-            has_led = true;
+        if (n_left && !has_restored && now_ns >= begun_ns + RESTORE_AFTER_NS) {
+            children_each(session->children, restore_by_remote_call, NULL);
+            has_restored = true;
         }
-    } while (n_left && now_ns < begun_ns + LEAVE_NS);
+    } while (n_left && now_ns < begun_ns + DETACH_TIMEOUT_NS);
     return n_left;
 }
 
@@ -481,7 +481,7 @@ static void settle_children(struct session *session)
     uint32_t n_running = wait_for_new_processes(session);
 
     if (session->attachment.pid && !attachment_has_ended(&session->attachment)) {
-        session->control_handler.n_unheard = leave_followed(session);
+        session->control_handler.n_unheard = detach_followed(session);
         n_running = 0; /* do not wait for detached processes */
     }
     bool is_waiting = session->options->waits_for_children && (n_running || has_others);

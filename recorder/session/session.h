@@ -8,7 +8,8 @@
  * to the program as well; SIGTERM, SIGHUP and signals sent only to mtrace-record are forwarded.
  *
  * Invariants
- *   SE-1 The session ends only after the program: no signal but SIGKILL ends it earlier.
+ *   SE-1 A session that started the program ends after it. One that attached may detach earlier.
+ *        After SIGKILL of the recorder the program writes on into its live log, up to --max-live.
  *
  * Errors: before the program ran, an error; afterwards the exit status is the program's, and
  * messages are on stderr.

@@ -248,7 +248,7 @@ static int take_place(struct session *session, bool is_kept, struct error *err)
     if (code == 0)
         code = output_path_take(session->recording, session->path, err);
     if (code)
-        (void)attachment_leave(&session->attachment, &is_busy, &failure);
+        (void)attachment_detach_step(&session->attachment, &is_busy, &failure);
     return code;
 }
 

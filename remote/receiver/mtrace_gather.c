@@ -66,9 +66,9 @@ static uint64_t parse_connections(struct argp_state *state, const char *text)
 {
     uint64_t n = 0;
 
-    if (units_parse_count(text, &n, NULL) != 0 || n < 1 || n > RECEIVER_MOST_CONNECTIONS)
+    if (units_parse_count(text, &n, NULL) != 0 || n < 1 || n > RECEIVER_MAX_CONNECTIONS)
         argp_error(state, "--max-connections is '%s', but must be a number from 1 to %d", text,
-                   RECEIVER_MOST_CONNECTIONS);
+                   RECEIVER_MAX_CONNECTIONS);
     return n;
 }
 

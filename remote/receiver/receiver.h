@@ -36,7 +36,7 @@ struct error;
 #define RECEIVER_SILENCE_NS UINT64_C(60000000000)
 
 enum {
-    RECEIVER_MOST_CONNECTIONS = 1024
+    RECEIVER_MAX_CONNECTIONS = 1024
 };
 
 struct receiver_settings {

@@ -28,7 +28,7 @@ static const uint64_t last_second = UINT64_C(253402300799); /* of the year 9999 
 
 /* ---- existing logs --------------------------------------------------------------------------- */
 
-static int add_log(struct store *store, const struct log_file *file, const char *name,
+static int add_log(struct store *store, const struct log_header *file, const char *name,
                    uint64_t size_bytes, struct store_log **ret_log)
 {
     struct store_log **logs =
@@ -57,7 +57,7 @@ static int look_at(struct store *store, const char *name)
 {
     int fd = openat(store->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct store_log *log = NULL;
-    struct log_file file;
+    struct log_header file;
     struct stat status;
     int code = 0;
 
@@ -218,7 +218,7 @@ static size_t first_length(const struct store_log *log)
 
 /* The try-th name. A child's log gets its own from the header, unless it is received again; others
  * get a number. */
-static void make_name(const struct store *store, const struct log_file *file, const char *program,
+static void make_name(const struct store *store, const struct log_header *file, const char *program,
                       unsigned try, char *ret_name)
 {
     const struct store_log *parent = find_run(store, file->parent_run_id);
@@ -241,7 +241,7 @@ static void make_name(const struct store *store, const struct log_file *file, co
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-static int make_file(struct store *store, const struct log_file *file, const char *program,
+static int make_file(struct store *store, const struct log_header *file, const char *program,
                      char *ret_name, int *ret_fd, struct error *err)
 {
     *ret_fd = -1;
@@ -268,7 +268,7 @@ static int make_log(struct store *store, const struct store_offer *offer,
 {
     char clean[PROGRAM_BYTES];
     char name[STORE_NAME_BYTES];
-    struct log_file file;
+    struct log_header file;
     int fd;
     int os_errno;
     int code = check_room(store, LOG_FILE_HEADER_BYTES, err);
@@ -299,14 +299,14 @@ static void lock(struct store_log *log)
     log->is_locked = log->is_locked || file_lock_take(log->fd);
 }
 
-static bool is_of(const struct store_log *log, const struct log_file *file)
+static bool is_of(const struct store_log *log, const struct log_header *file)
 {
     return log->run_id == file->run_id && log->pid == file->pid && log->image == file->image
            && log->start_unix_ns == file->start_unix_ns;
 }
 
 /* The newest one, so that a restarted log continues. */
-static struct store_log *find_log(const struct store *store, const struct log_file *file)
+static struct store_log *find_log(const struct store *store, const struct log_header *file)
 {
     for (size_t i = store->n_logs; i > 0; i--)
         if (is_of(store->logs[i - 1], file))
@@ -317,7 +317,7 @@ static struct store_log *find_log(const struct store *store, const struct log_fi
 /* Opens the file of a known log; false: it was removed or replaced. */
 static bool open_again(const struct store *store, struct store_log *log)
 {
-    struct log_file file;
+    struct log_header file;
     struct stat status;
     int fd = openat(store->folder, log->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 
@@ -343,7 +343,7 @@ static void forget(struct store *store, struct store_log *log)
     log->run_id = 0;
 }
 
-static struct store_log *find_again(struct store *store, const struct log_file *file)
+static struct store_log *find_again(struct store *store, const struct log_header *file)
 {
     struct store_log *log = find_log(store, file);
     uint64_t before;
@@ -364,7 +364,7 @@ int store_begin(struct store *store, const struct store_offer *offer, bool is_ag
                 struct store_log **ret_log, struct error *err)
 {
     struct store_log *log = NULL;
-    struct log_file file;
+    struct log_header file;
     int code = 0;
 
     memcpy(&file, offer->page, sizeof(file));
@@ -404,7 +404,7 @@ int store_add(struct store *store, struct store_log *log, const void *bytes, siz
 
 int store_set_header(struct store_log *log, const void *page, struct error *err)
 {
-    struct log_file file;
+    struct log_header file;
     int os_errno;
 
     memcpy(&file, page, sizeof(file));

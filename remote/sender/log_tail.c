@@ -80,8 +80,8 @@ static bool open_file(struct log_tail *tail, uint32_t number)
 /* False: it has no header yet, or is of another recording. */
 static bool look_at_file(struct log_tail *tail, uint32_t number, struct log_tail_file *ret_file)
 {
-    struct log_file ours;
-    struct log_file its;
+    struct log_header ours;
+    struct log_header its;
 
     ret_file->number = number;
     return open_file(tail, number) && pread(tail->fd, &ours, sizeof(ours), 0) == sizeof(ours)
@@ -246,7 +246,7 @@ void log_tail_look(struct log_tail *tail, bool is_final)
 
 bool log_tail_read_header(const struct log_tail *tail, void *ret_page)
 {
-    struct log_file file;
+    struct log_header file;
 
     if (pread(tail->fd, ret_page, LOG_FILE_HEADER_BYTES, 0) != LOG_FILE_HEADER_BYTES)
         return false;

@@ -100,8 +100,8 @@ static void sent_summary_print(const struct sender *sender)
 
 enum {
     CONNECT_MS = 5000,
-    LEAST_CONNECT_MS = 500, /* one attempt is always made */
-    FIND_SHARE = 50,        /* looking for later logs takes at most 1/50 of the time */
+    MIN_CONNECT_MS = 500, /* one attempt is always made */
+    FIND_SHARE = 50,      /* looking for later logs takes at most 1/50 of the time */
 };
 
 static const uint64_t ms_ns = 1000000;
@@ -110,8 +110,8 @@ static const uint64_t find_ns = UINT64_C(1000000000);     /* between looks for l
 static const uint64_t ping_ns = UINT64_C(10000000000);    /* the receiver's limit is a minute */
 static const uint64_t silence_ns = UINT64_C(30000000000); /* without an answer of the receiver */
 static const uint64_t quiet_ns = UINT64_C(60000000000);   /* the terminal is the program's */
-static const uint64_t least_pause_ns = 200 * UINT64_C(1000000);
-static const uint64_t most_pause_ns = UINT64_C(5000000000);
+static const uint64_t min_pause_ns = 200 * UINT64_C(1000000);
+static const uint64_t max_pause_ns = UINT64_C(5000000000);
 
 /* ---- connection ------------------------------------------------------------------------------ */
 
@@ -122,9 +122,9 @@ static void disconnect(struct sender *sender, const struct error *err)
     sender->is_connected = false;
     sender->has_greeted = false;
     sent_logs_wait(&sender->logs);
-    sender->pause_ns = sender->pause_ns ? 2 * sender->pause_ns : least_pause_ns;
-    if (sender->pause_ns > most_pause_ns)
-        sender->pause_ns = most_pause_ns;
+    sender->pause_ns = sender->pause_ns ? 2 * sender->pause_ns : min_pause_ns;
+    if (sender->pause_ns > max_pause_ns)
+        sender->pause_ns = max_pause_ns;
     sender->retry_ns = monotonic_now_ns() + sender->pause_ns;
     (void)snprintf(sender->why, sizeof(sender->why), "%s", err->text);
     if (sender->has_complained
@@ -154,8 +154,8 @@ static int time_limit_ms(const struct sender *sender)
     uint64_t now = monotonic_now_ns();
     uint64_t left_ms = due > now ? (due - now) / ms_ns : 0;
 
-    if (left_ms < LEAST_CONNECT_MS)
-        return LEAST_CONNECT_MS;
+    if (left_ms < MIN_CONNECT_MS)
+        return MIN_CONNECT_MS;
     return left_ms < CONNECT_MS ? (int)left_ms : CONNECT_MS;
 }
 

@@ -24,9 +24,9 @@ static void note_progress(struct sender *sender)
 static void note_acked(struct sender *sender, struct sent_log *log, uint64_t acked_bytes)
 {
     log->acked_bytes = acked_bytes;
-    if (acked_bytes <= log->most_bytes)
+    if (acked_bytes <= log->max_bytes)
         return;
-    log->most_bytes = acked_bytes;
+    log->max_bytes = acked_bytes;
     note_progress(sender);
 }
 

@@ -134,7 +134,7 @@ uint64_t sent_log_bytes_left(const struct sent_log *log)
 static void learn_ids(struct sent_log *log)
 {
     uint8_t page[LOG_FILE_HEADER_BYTES];
-    struct log_file file;
+    struct log_header file;
 
     if (!log_tail_read_header(&log->tail, page))
         return;

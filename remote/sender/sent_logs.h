@@ -51,7 +51,7 @@ struct sent_log {
     uint64_t run_id, parent_run_id; /* 0: not known yet */
     uint64_t sent_bytes;            /* put into the channel */
     uint64_t acked_bytes;           /* written by the receiver */
-    uint64_t most_bytes;            /* maximum over all connections */
+    uint64_t max_bytes;             /* maximum over all connections */
     uint64_t asked_sync;            /* acked_bytes at the last SYNC; 0: none on this connection */
     uint8_t page[LOG_FILE_HEADER_BYTES]; /* that was sent last */
 };

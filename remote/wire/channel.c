@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-    LEAST_OUT_BYTES = 4096
+    MIN_OUT_BYTES = 4096
 };
 
 int channel_open(int fd, const struct security *security, bool is_server, const char *host,
@@ -124,7 +124,7 @@ short channel_events(const struct channel *channel, bool is_shaking)
 
 static int reserve(struct channel *channel, size_t n_bytes, struct error *err)
 {
-    size_t capacity = channel->out_capacity ? channel->out_capacity : LEAST_OUT_BYTES;
+    size_t capacity = channel->out_capacity ? channel->out_capacity : MIN_OUT_BYTES;
     uint8_t *out;
 
     if (channel->out_begin > 0) {

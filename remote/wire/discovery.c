@@ -20,17 +20,17 @@
 enum {
     TIMES = 3,
     BETWEEN_MS = 300,
-    MOST_QUESTIONS = 96,
+    MAX_REQUESTS = 96,
 };
 
 struct search {
     const struct security *security;
-    struct discovery_message questions[MOST_QUESTIONS]; /* one each: a repeated one is a replay */
-    size_t n_questions;
+    struct discovery_message requests[MAX_REQUESTS]; /* one each: a repeated one is a replay */
+    size_t n_requests;
     int fd;
     uint16_t port;
     struct discovery *result;
-    uint64_t receivers[DISCOVERY_MOST];
+    uint64_t receivers[DISCOVERY_MAX];
 };
 
 bool discovery_is_wanted(const char *text, uint16_t *ret_port)
@@ -64,16 +64,16 @@ static uint64_t unix_now_ns(void)
 /* Errors are ignored: an address that cannot be reached does not matter if another one answers. */
 static void ask_at(struct search *search, in_addr_t where)
 {
-    struct discovery_message *question = &search->questions[search->n_questions];
+    struct discovery_message *request = &search->requests[search->n_requests];
     const struct sockaddr_in to = {
         .sin_family = AF_INET, .sin_port = htons(search->port), .sin_addr.s_addr = where};
 
-    if (search->n_questions == MOST_QUESTIONS
-        || !discovery_message_ask(search->security, unix_now_ns(), question))
+    if (search->n_requests == MAX_REQUESTS
+        || !discovery_message_request(search->security, unix_now_ns(), request))
         return;
-    search->n_questions++;
-    (void)sendto(search->fd, question, sizeof(*question), MSG_NOSIGNAL,
-                 (const struct sockaddr *)&to, sizeof(to));
+    search->n_requests++;
+    (void)sendto(search->fd, request, sizeof(*request), MSG_NOSIGNAL, (const struct sockaddr *)&to,
+                 sizeof(to));
 }
 
 static void ask_all(struct search *search)
@@ -104,8 +104,8 @@ static bool is_known(const struct search *search, uint64_t receiver)
 static bool is_answer(const struct search *search, const void *bytes, size_t n_bytes,
                       struct discovery_message *ret_answer)
 {
-    for (size_t i = 0; i < search->n_questions; i++)
-        if (discovery_message_is_answer(search->security, &search->questions[i], bytes, n_bytes,
+    for (size_t i = 0; i < search->n_requests; i++)
+        if (discovery_message_is_answer(search->security, &search->requests[i], bytes, n_bytes,
                                         ret_answer))
             return true;
     return false;
@@ -123,7 +123,7 @@ static void take_one(struct search *search, const void *bytes, size_t n_bytes,
         result->n_ignored++;
         return;
     }
-    if (is_known(search, answer.receiver) || result->n_found == DISCOVERY_MOST)
+    if (is_known(search, answer.receiver) || result->n_found == DISCOVERY_MAX)
         return;
     struct address *address = &result->found[result->n_found];
     (void)inet_ntop(AF_INET, &from->sin_addr, address->host, sizeof(address->host));

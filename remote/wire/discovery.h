@@ -25,11 +25,11 @@ enum {
     DISCOVERY_PORT = 7878,
     DISCOVERY_MS = 1500,
     DISCOVERY_MORE_MS = 300,
-    DISCOVERY_MOST = 64, /* maximum number of receivers */
+    DISCOVERY_MAX = 64, /* maximum number of receivers */
 };
 
 struct discovery {
-    struct address found[DISCOVERY_MOST];
+    struct address found[DISCOVERY_MAX];
     size_t n_found;
     uint64_t n_ignored; /* datagrams that were no answer, or duplicates */
 };

@@ -64,35 +64,35 @@ static bool is_recent(uint64_t unix_ns, uint64_t now_ns)
 
 /* AN-1, AN-3. False: it is a replay, or the memory is full. */
 static bool remember(struct discovery_message_memory *memory,
-                     const struct discovery_message *question, uint64_t now_ns)
+                     const struct discovery_message *request, uint64_t now_ns)
 {
     size_t place = DISCOVERY_MESSAGE_SEEN;
 
     for (size_t i = 0; i < DISCOVERY_MESSAGE_SEEN; i++) {
         if (!is_recent(memory->seen[i].unix_ns, now_ns))
             place = i;
-        else if (memcmp(memory->seen[i].nonce, question->nonce, sizeof(question->nonce)) == 0)
+        else if (memcmp(memory->seen[i].nonce, request->nonce, sizeof(request->nonce)) == 0)
             return false;
     }
     if (place == DISCOVERY_MESSAGE_SEEN)
         return false;
-    memory->seen[place].unix_ns = question->unix_ns;
-    memcpy(memory->seen[place].nonce, question->nonce, sizeof(question->nonce));
+    memory->seen[place].unix_ns = request->unix_ns;
+    memcpy(memory->seen[place].nonce, request->nonce, sizeof(request->nonce));
     return true;
 }
 
-bool discovery_message_ask(const struct security *security, uint64_t unix_ns,
-                           struct discovery_message *ret_question)
+bool discovery_message_request(const struct security *security, uint64_t unix_ns,
+                               struct discovery_message *ret_request)
 {
-    *ret_question = (struct discovery_message){
-        .version = VERSION, .kind = DISCOVERY_MESSAGE_QUESTION, .unix_ns = unix_ns};
+    *ret_request = (struct discovery_message){
+        .version = VERSION, .kind = DISCOVERY_MESSAGE_REQUEST, .unix_ns = unix_ns};
     if (security->n_keys == 0)
         return false;
-    memcpy(ret_question->magic, magic, sizeof(magic));
-    memcpy(ret_question->key_name, security->keys[0].name, strlen(security->keys[0].name));
-    return gnutls_rnd(GNUTLS_RND_NONCE, ret_question->nonce, sizeof(ret_question->nonce))
+    memcpy(ret_request->magic, magic, sizeof(magic));
+    memcpy(ret_request->key_name, security->keys[0].name, strlen(security->keys[0].name));
+    return gnutls_rnd(GNUTLS_RND_NONCE, ret_request->nonce, sizeof(ret_request->nonce))
                == GNUTLS_E_SUCCESS
-           && sign(&security->keys[0], ret_question, ret_question->mac);
+           && sign(&security->keys[0], ret_request, ret_request->mac);
 }
 
 /* Request, allowed keys, and answer. NOLINTNEXTLINE(readability-function-size) */
@@ -101,7 +101,7 @@ bool discovery_message_answer(const struct security *security,
                               size_t n_bytes, uint64_t unix_ns, uint64_t receiver, uint16_t port,
                               struct discovery_message *ret_answer)
 {
-    if (!is_of_kind(bytes, n_bytes, DISCOVERY_MESSAGE_QUESTION, ret_answer)
+    if (!is_of_kind(bytes, n_bytes, DISCOVERY_MESSAGE_REQUEST, ret_answer)
         || !is_signed(security, ret_answer) || !is_recent(ret_answer->unix_ns, unix_ns)
         || !remember(memory, ret_answer, unix_ns))
         return false;
@@ -113,12 +113,12 @@ bool discovery_message_answer(const struct security *security,
 }
 
 bool discovery_message_is_answer(const struct security *security,
-                                 const struct discovery_message *question, const void *bytes,
+                                 const struct discovery_message *request, const void *bytes,
                                  size_t n_bytes, struct discovery_message *ret_answer)
 {
     return is_of_kind(bytes, n_bytes, DISCOVERY_MESSAGE_ANSWER, ret_answer)
-           && memcmp(ret_answer->nonce, question->nonce, sizeof(question->nonce)) == 0
-           && strcmp(ret_answer->key_name, question->key_name) == 0
+           && memcmp(ret_answer->nonce, request->nonce, sizeof(request->nonce)) == 0
+           && strcmp(ret_answer->key_name, request->key_name) == 0
            && is_signed(security, ret_answer) && ret_answer->port > 0
            && ret_answer->port <= UINT16_MAX;
 }

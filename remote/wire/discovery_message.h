@@ -34,7 +34,7 @@ enum {
 #define DISCOVERY_MESSAGE_AGE_NS UINT64_C(60000000000)
 
 enum discovery_message_kind {
-    DISCOVERY_MESSAGE_QUESTION = 1,
+    DISCOVERY_MESSAGE_REQUEST = 1,
     DISCOVERY_MESSAGE_ANSWER = 2,
 };
 
@@ -61,8 +61,8 @@ struct discovery_message_memory {
 };
 
 /* Makes a request with the first key; false: no random bytes. */
-bool discovery_message_ask(const struct security *security, uint64_t unix_ns,
-                           struct discovery_message *ret_question);
+bool discovery_message_request(const struct security *security, uint64_t unix_ns,
+                               struct discovery_message *ret_request);
 
 /* Checks a request and makes the answer. False: do not answer. */
 bool discovery_message_answer(const struct security *security,
@@ -72,7 +72,7 @@ bool discovery_message_answer(const struct security *security,
 
 /* These bytes are an answer to the request. */
 bool discovery_message_is_answer(const struct security *security,
-                                 const struct discovery_message *question, const void *bytes,
+                                 const struct discovery_message *request, const void *bytes,
                                  size_t n_bytes, struct discovery_message *ret_answer);
 
 #endif

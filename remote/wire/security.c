@@ -74,7 +74,7 @@ static bool parse_key(char *line, struct security_key *ret_key)
     hex = (gnutls_datum_t){(unsigned char *)colon + 1, (unsigned)strlen(colon + 1)};
     ret_key->n_bytes = sizeof(ret_key->bytes);
     return gnutls_hex_decode(&hex, ret_key->bytes, &ret_key->n_bytes) == GNUTLS_E_SUCCESS
-           && ret_key->n_bytes >= SECURITY_LEAST_KEY_BYTES;
+           && ret_key->n_bytes >= SECURITY_MIN_KEY_BYTES;
 }
 
 static int read_keys(FILE *file, const char *path, struct security *security, struct error *err)
@@ -91,7 +91,7 @@ static int read_keys(FILE *file, const char *path, struct security *security, st
             code = error_set(err, ERROR_USAGE,
                              "line %d of '%s' is not 'name:key' with %d to %d bytes in hexadecimal "
                              "digits; psktool makes such files",
-                             number, path, SECURITY_LEAST_KEY_BYTES, SECURITY_KEY_BYTES);
+                             number, path, SECURITY_MIN_KEY_BYTES, SECURITY_KEY_BYTES);
     }
     explicit_bzero(line, sizeof(line));
     if (code == 0 && security->n_keys == 0)
@@ -135,7 +135,7 @@ static int give_key(const uint8_t *bytes, size_t n_bytes, gnutls_datum_t *ret_ke
 static int find_key(gnutls_session_t session, const char *name, gnutls_datum_t *ret_key)
 {
     const struct security *security = gnutls_session_get_ptr(session);
-    uint8_t nobodys[SECURITY_LEAST_KEY_BYTES];
+    uint8_t nobodys[SECURITY_MIN_KEY_BYTES];
 
     for (size_t i = 0; i < security->n_keys; i++)
         if (strcmp(security->keys[i].name, name) == 0)

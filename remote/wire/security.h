@@ -26,7 +26,7 @@ struct error;
 enum {
     SECURITY_NAME_BYTES = 128, /* of a key or certificate */
     SECURITY_KEY_BYTES = 64,
-    SECURITY_LEAST_KEY_BYTES = 16,
+    SECURITY_MIN_KEY_BYTES = 16,
     SECURITY_KEYS = 256,
 };
 

@@ -65,7 +65,7 @@ static const struct known {
     {"group_allocations_max", NULL, AS_IT_IS},
 };
 
-#define MOST_SECONDS UINT64_C(100000000000)
+#define MAX_SECONDS UINT64_C(100000000000)
 
 /* ---- values ---- */
 
@@ -97,7 +97,7 @@ static int parse_time(const struct bytehound *self, const struct known *known, c
     if (units_parse_count(value, &number, NULL) != 0 || number > INT64_MAX)
         return fail(known->name, value,
                     "a time: seconds or milliseconds since the epoch, or a percentage", err);
-    unit_ns = number < MOST_SECONDS ? 1000000000 : 1000000;
+    unit_ns = number < MAX_SECONDS ? 1000000000 : 1000000;
     *ret_ns = saturating_add(saturating_multiply((int64_t)number, unit_ns),
                              known->kind == TIME_TO ? unit_ns - 1 : 0);
     *ret_ns = saturating_subtract(*ret_ns, self->start_unix_ns);

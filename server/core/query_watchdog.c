@@ -23,7 +23,7 @@ struct query_watchdog {
 
 static bool has_turn(const struct query_watchdog *watch, const struct watched *watched)
 {
-    return watch->n_watched < QUERY_WATCHDOG_QUESTIONS
+    return watch->n_watched < QUERY_WATCHDOG_QUERIES
            && (!watched->is_statement || watch->n_statements < QUERY_WATCHDOG_STATEMENTS);
 }
 
@@ -48,7 +48,7 @@ static bool has_room(const struct query_watchdog *watch, bool is_full)
 /* WA-3. Drops one query per check: its slot is free soon, and may be enough. */
 static void make_room(struct query_watchdog *watch)
 {
-    const bool is_full = watch->n_watched >= QUERY_WATCHDOG_QUESTIONS;
+    const bool is_full = watch->n_watched >= QUERY_WATCHDOG_QUERIES;
     const bool is_for_statement = watch->n_waiting == watch->n_waiting_statements
                                   && watch->n_statements >= QUERY_WATCHDOG_STATEMENTS;
     struct watched *slowest = NULL;
@@ -79,7 +79,7 @@ static int64_t look(void *context)
         make_room(watch);
     for (struct watched *watched = watch->first; watched; watched = watched->next)
         if (watched->is_abandoned(watched->client))
-            watched->interrupt(watched->question);
+            watched->interrupt(watched->request);
     if (watch->n_waiting > 0)
         pthread_cond_broadcast(&watch->turn);
     return watch->first || watch->n_waiting > 0 ? timed_thread_now() + LOOK_NS : 0;
@@ -113,10 +113,10 @@ void query_watchdog_stop(struct query_watchdog *watch)
 }
 
 struct watched query_watchdog_entry(const struct exchange *exchange,
-                                    void (*interrupt)(void *question), void *question)
+                                    void (*interrupt)(void *request), void *request)
 {
     return (struct watched){.interrupt = interrupt,
-                            .question = question,
+                            .request = request,
                             .is_abandoned = exchange->is_abandoned,
                             .waited_ns = exchange->waited_ns,
                             .give_up = exchange->give_up,

@@ -3,7 +3,7 @@
  * query_watchdog: limits concurrent queries and stops queries whose client has gone. Slow queries
  * end by their own time_limit.
  *
- * One thread checks all running queries every 50 ms. At most QUERY_WATCHDOG_QUESTIONS run at a
+ * One thread checks all running queries every 50 ms. At most QUERY_WATCHDOG_QUERIES run at a
  * time; the others wait for a slot, because each needs memory and a
  * processor. SQL statements of clients have less than half of the slots. While a query waits, the
  * running query that has waited longest for its client to read is dropped, if that wait exceeds
@@ -27,16 +27,16 @@ struct exchange;
 struct query_watchdog;
 
 enum {
-    QUERY_WATCHDOG_QUESTIONS = 8,
-    QUERY_WATCHDOG_STATEMENTS = 3 /* of QUERY_WATCHDOG_QUESTIONS */
+    QUERY_WATCHDOG_QUERIES = 8,
+    QUERY_WATCHDOG_STATEMENTS = 3 /* of QUERY_WATCHDOG_QUERIES */
 };
 
 #define QUERY_WATCHDOG_TIME_LIMIT_NS INT64_C(2000000000)
 
 /* Owned by the caller between begin and end. */
 struct watched {
-    void (*interrupt)(void *question);
-    void *question;
+    void (*interrupt)(void *request);
+    void *request;
     bool is_statement; /* SQL written by the client */
     bool (*is_abandoned)(const void *client);
     int64_t (*waited_ns)(
@@ -53,7 +53,7 @@ void query_watchdog_stop(struct query_watchdog *watch);
 
 /* The entry for a query that makes this answer. */
 struct watched query_watchdog_entry(const struct exchange *exchange,
-                                    void (*interrupt)(void *question), void *question);
+                                    void (*interrupt)(void *request), void *request);
 
 /* Waits for a slot. False: the query was abandoned; do not call query_watchdog_end. */
 bool query_watchdog_begin(struct query_watchdog *watch, struct watched *watched);

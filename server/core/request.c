@@ -104,7 +104,7 @@ static bool is_own(const struct request *asked, const char *name)
 
 /* A query, and its parameters as names and values, for the process that runs a statement. */
 struct draft {
-    struct queries *question;
+    struct query_request *request;
     const char *pairs[2 * (EXCHANGE_MAX_PARAMETERS + 4)];
     size_t n_pairs;
 };
@@ -114,8 +114,8 @@ static int give(struct draft *draft, const char *name, const char *value, struct
     draft->pairs[2 * draft->n_pairs] = name;
     draft->pairs[2 * draft->n_pairs + 1] = value;
     draft->n_pairs++;
-    return strcmp(name, "argument") == 0 ? queries_add_argument(draft->question, value, err)
-                                         : queries_set(draft->question, name, value, err);
+    return strcmp(name, "argument") == 0 ? queries_add_argument(draft->request, value, err)
+                                         : queries_set(draft->request, name, value, err);
 }
 
 static bool is_about_rows(const char *name)
@@ -162,14 +162,14 @@ static void choose_type(struct exchange *exchange, const struct command *command
     }
 }
 
-static int make_question(struct draft *draft, const struct command *command,
-                         const struct recording *recording, const struct request *asked,
-                         struct exchange *exchange, struct error *err)
+static int make_request(struct draft *draft, const struct command *command,
+                        const struct recording *recording, const struct request *asked,
+                        struct exchange *exchange, struct error *err)
 {
     bool is_json = asked->is_json || (!command->draws && !exchange_parameter(exchange, "format"));
-    int rc = queries_set_database(draft->question, recording->path, err);
+    int rc = queries_set_database(draft->request, recording->path, err);
 
-    queries_set_command(draft->question, command);
+    queries_set_command(draft->request, command);
     if (!asked->is_json)
         choose_type(exchange, command);
     if (rc == 0 && is_json)
@@ -187,25 +187,24 @@ static bool receive(void *context, const char *data, size_t size)
            && fwrite(data, 1, size, exchange->out) == size;
 }
 
-static void interrupt_question(void *question)
+static void interrupt_request(void *request)
 {
-    queries_interrupt(question);
+    queries_interrupt(request);
 }
 
 /* Runs the query under the watchdog. */
-static int ask_in_time(const struct request_place *place, struct queries *question,
+static int ask_in_time(const struct request_place *place, struct query_request *request,
                        const struct request *asked, struct exchange *exchange, struct error *err)
 {
     const struct queries_output output = {.write = receive, .context = exchange};
-    struct watched watched = query_watchdog_entry(exchange, interrupt_question, question);
-    int rc = queries_set(question, "time_limit", place->time_limit, err);
+    struct watched watched = query_watchdog_entry(exchange, interrupt_request, request);
+    int rc = queries_set(request, "time_limit", place->time_limit, err);
 
     if (rc != 0)
         return rc;
     if (!query_watchdog_begin(place->watch, &watched))
         return error_set(err, ERROR_INTERRUPTED, "the client has closed the connection");
-    rc =
-        asked->is_of_notes ? queries_ask_notes(question, err) : queries_ask(question, &output, err);
+    rc = asked->is_of_notes ? queries_run_notes(request, err) : queries_run(request, &output, err);
     query_watchdog_end(place->watch, &watched);
     return rc;
 }
@@ -253,7 +252,7 @@ static int ask_own_sql(const struct request_place *place, const struct recording
                                         .pairs = draft->pairs,
                                         .n_pairs = draft->n_pairs,
                                         .is_of_notes = asked->is_of_notes};
-    int rc = queries_check(draft->question, err);
+    int rc = queries_check(draft->request, err);
 
     return rc == 0 ? statement_run(place->watch, &statement, exchange, err) : rc;
 }
@@ -266,19 +265,19 @@ static int ask(const struct request_place *place, const struct command *command,
 {
     bool is_own_sql = !asked->argument && strcmp(command->name, "sql") == 0;
     struct statement_notes notes = {exchange->out, "["};
-    struct draft draft = {.question =
+    struct draft draft = {.request =
                               queries_new(asked->is_of_notes ? statement_add_note : NULL, &notes)};
     int rc;
 
-    if (!draft.question)
-        return error_set(err, ERROR_NOMEM, "no memory for a question");
-    rc = make_question(&draft, command, recording, asked, exchange, err);
+    if (!draft.request)
+        return error_set(err, ERROR_NOMEM, "no memory for a request");
+    rc = make_request(&draft, command, recording, asked, exchange, err);
     if (rc == 0)
         rc = is_own_sql ? ask_own_sql(place, recording, asked, &draft, exchange, err)
-                        : ask_in_time(place, draft.question, asked, exchange, err);
+                        : ask_in_time(place, draft.request, asked, exchange, err);
     if (rc == 0 && asked->is_of_notes && !is_own_sql)
         statement_end_notes(&notes);
-    queries_free(draft.question);
+    queries_free(draft.request);
     return rc;
 }
 

@@ -12,7 +12,7 @@
  *        second database is one of those that are served.
  *   QU-3 A message names the recording and no path of this machine.
  *
- * Failure: the errors of queries_ask, and ERROR_NOT_FOUND for an unknown command.
+ * Failure: the errors of queries_run, and ERROR_NOT_FOUND for an unknown command.
  */
 #ifndef MTRACE_SERVER_REQUEST_H
 #define MTRACE_SERVER_REQUEST_H

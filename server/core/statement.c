@@ -237,17 +237,17 @@ static void limit_process(uint64_t limit_ns)
 #endif
 }
 
-static int set_pairs(struct queries *question, char **pairs, struct error *err)
+static int set_pairs(struct query_request *request, char **pairs, struct error *err)
 {
     int rc = 0;
 
     for (; rc == 0 && pairs[0] && pairs[1]; pairs += 2)
-        rc = strcmp(pairs[0], "argument") == 0 ? queries_add_argument(question, pairs[1], err)
-                                               : queries_set(question, pairs[0], pairs[1], err);
+        rc = strcmp(pairs[0], "argument") == 0 ? queries_add_argument(request, pairs[1], err)
+                                               : queries_set(request, pairs[0], pairs[1], err);
     return rc;
 }
 
-static int run(struct queries *question, char **argv, bool is_of_notes, struct error *err)
+static int run(struct query_request *request, char **argv, bool is_of_notes, struct error *err)
 {
     const struct queries_output output = {.out = stdout};
     const struct command *command;
@@ -258,15 +258,15 @@ static int run(struct queries *question, char **argv, bool is_of_notes, struct e
     if (rc == 0)
         rc = queries_find_command("sql", &command, err);
     if (rc == 0)
-        rc = queries_set_database(question, argv[4], err);
+        rc = queries_set_database(request, argv[4], err);
     if (rc != 0)
         return rc;
-    queries_set_command(question, command);
-    rc = queries_set(question, "time_limit", argv[3], err);
+    queries_set_command(request, command);
+    rc = queries_set(request, "time_limit", argv[3], err);
     if (rc == 0)
-        rc = set_pairs(question, argv + FIRST_PAIR, err);
+        rc = set_pairs(request, argv + FIRST_PAIR, err);
     if (rc == 0)
-        rc = is_of_notes ? queries_ask_notes(question, err) : queries_ask(question, &output, err);
+        rc = is_of_notes ? queries_run_notes(request, err) : queries_run(request, &output, err);
     return rc;
 }
 
@@ -274,17 +274,17 @@ int statement_child(int argc, char **argv)
 {
     struct statement_notes notes = {stdout, "["};
     struct error err = {0};
-    struct queries *question;
+    struct query_request *request;
     bool is_of_notes;
     int rc;
 
     if (argc < FIRST_PAIR)
         return EXIT_FAILURE;
     is_of_notes = strcmp(argv[2], of_notes) == 0;
-    question = queries_new(is_of_notes ? statement_add_note : NULL, &notes);
-    rc = question ? run(question, argv, is_of_notes, &err)
-                  : error_set(&err, ERROR_NOMEM, "no memory for a statement");
-    queries_free(question);
+    request = queries_new(is_of_notes ? statement_add_note : NULL, &notes);
+    rc = request ? run(request, argv, is_of_notes, &err)
+                 : error_set(&err, ERROR_NOMEM, "no memory for a statement");
+    queries_free(request);
     if (rc == 0 && is_of_notes)
         statement_end_notes(&notes);
     if (rc == 0 && fflush(stdout) == 0)

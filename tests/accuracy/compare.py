@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""compare.py [--tolerance PERCENT] [PROGRAM…]: our counts beside those of valgrind memcheck and heaptrack.
+"""compare.py [--tolerance PERCENT] [PROGRAM…]: mtrace's counts compared with those of valgrind memcheck and heaptrack.
 
 Runs each program untracked once under each tool and prints a table in Markdown; exits 1 when ours is further from
 one of theirs than the tolerance allows. Programs are single-threaded and deterministic; docs/verification.md has
@@ -61,7 +61,7 @@ def measure(name, tool):
         return tool(argv, place, env)
 
 
-# What may differ beyond the tolerance, (calls, bytes), and why. All other programs get (1, 0): heaptrack's own first block.
+# Known differences beyond the tolerance, (calls, bytes), with reasons. All other programs get (1, 0): heaptrack's own first block.
 ALLOWED = {
     "alignments": (18, 0),  # heaptrack wraps neither memalign nor valloc; valgrind does not count pvalloc
     "cc1plus": (1, 32768),  # a table for each 16 MiB that its pools touch: one more or less by where they lie

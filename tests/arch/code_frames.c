@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * code_frames FILE: what the instructions of a program or library say of the frame at each address
- * that a call may return to (unwind_code.h). A line each: the address in the file, the register and
- * offset of the CFA, and where what is saved is, as seen from there. Nothing behind the address:
- * the instructions say nothing.
+ * code_frames FILE: what the instructions of a program or library reveal about the frame at each
+ * return address (unwind_code.h). A line each: the address in the file, the register and offset of
+ * the CFA, and where saved registers are, as seen from there. Only the address: the instructions
+ * reveal nothing.
  */
 #include "collector/unwind/unwind_code.h"
 

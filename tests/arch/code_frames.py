@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""code_frames python3|libc|sqlite3 --reader=PROGRAM --arch=NAME, and what real_programs.py is told: what the collector reads of code
+"""code_frames python3|libc|sqlite3 --reader=PROGRAM --arch=NAME, and the options of real_programs.py: what the collector reads of code
 without CFI (code_frames.c), at each address that a call of the program returns to, is judged by .debug_frame as readelf reads it. Debian's
 python3 and libc have that in their packages for debugging; sqlite3 is built with -g. Then python3 and sqlite3 are recorded: the stacks that
 are guessed go by such addresses alone, and by frame pointers or tables."""
@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections import Counter
 from pathlib import Path
 
-from foreign import skip, told
+from foreign import skip, parse_options
 from real_programs import PROGRAMS, file_of_symbols, fetch_amalgamation, recorded, run_in, unpack
 from recording import imported, rows
 
@@ -23,7 +23,7 @@ CALLEE_SAVED = {"mips64el": {*range(16, 24), 28, 30, 31}, "arm": {*range(4, 12),
 CALL = re.compile(r"\s*([0-9a-f]+):\t([0-9a-f ]+?)\s*\tblx?(?:[a-z]{2})?(?:\.w)?\t")
 BUILT_WITH = {"mips64el": ["-Os"], "arm": ["-O2", "-mtune=cortex-a15"]}  # which saves registers otherwise
 LEAST = 10000  # addresses, and frames of stacks
-MOST_SILENT = {"mips64el": 0.01, "arm": 0.04}
+MAX_SILENT = {"mips64el": 0.01, "arm": 0.04}
 
 
 def read_tables(path, arch):
@@ -86,22 +86,22 @@ def frames_of(lines):
 
 
 def calls(options, path, *tables):
-    """What calls return to, as objdump finds it. Among Thumb code are constants, and an end of one instruction with another may look like a call."""
+    """Return addresses, as objdump finds them. Constants in Thumb code, or parts of two instructions, may look like a call."""
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder) / "whole"
         if tables:
             subprocess.run(["eu-unstrip", path, *tables, "-o", whole], check=True)
         argv = [f"{options.tools}-objdump", "-d", whole if tables else path]
-        said = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
-    found = filter(None, map(CALL.match, said.splitlines()))
+        output = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+    found = filter(None, map(CALL.match, output.splitlines()))
     return {int(call[1], 16) + len(call[2].replace(" ", "")) // 2 for call in found}
 
 
 def judged(options, path, *tables):
     """{address: verdict}, of all addresses in a file that a call may return to; its tables are in these files."""
     judge, verdicts = Judge([path, *tables], options.arch), {}
-    said = subprocess.run([*options.run, options.reader, path], check=True, capture_output=True, text=True).stdout
-    frames = dict(frames_of(said.splitlines()))
+    output = subprocess.run([*options.run, options.reader, path], check=True, capture_output=True, text=True).stdout
+    frames = dict(frames_of(output.splitlines()))
     for pc in calls(options, path, *tables) & frames.keys() if options.arch == "arm" else frames:
         frame = frames[pc]
         verdicts[pc] = judge.verdict(pc, frame)
@@ -110,13 +110,13 @@ def judged(options, path, *tables):
     found = Counter(verdicts.values())
     print(f"{path.name}: of {found.total() - found['unknown']} addresses behind calls the frames of {found['same']} are as .debug_frame says,"
           f" {found['other']} are not, {found['silent']} are not found")
-    if found["other"] or found["same"] < LEAST or found["silent"] > found["same"] * MOST_SILENT[options.arch]:
+    if found["other"] or found["same"] < LEAST or found["silent"] > found["same"] * MAX_SILENT[options.arch]:
         sys.exit(1)
     return verdicts
 
 
 def judge_stacks(options, root, verdicts):
-    """All frames of the program on stacks that it is said are guessed, but for the outermost ones: from there on nobody is looked for."""
+    """All frames of the program on stacks that are marked as guessed, but for the outermost ones, beyond which no caller is looked for."""
     path = root / PROGRAMS[options.case].path
     with tempfile.TemporaryDirectory() as folder:
         _, log = recorded(options, root, options.triplet, Path(folder) / "recorded.dat")
@@ -170,7 +170,7 @@ CASES = {"python3": python3, "libc": libc, "sqlite3": sqlite3}
 
 
 def main():
-    options = told(CASES, names=["arch", "debian", "triplet", "tools"], paths=["reader", "collector", "native", "packages"])
+    options = parse_options(CASES, names=["arch", "debian", "triplet", "tools"], paths=["reader", "collector", "native", "packages"])
     options.run = [options.emulator] if options.emulator else []
     for name in options.case, "sqlite3":
         (options.packages / name).mkdir(parents=True, exist_ok=True)

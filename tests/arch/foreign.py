@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of another processor are told, and how its programs are run: by qemu-user, or as they are (--emulator is empty)."""
+"""Options for tests of another processor, and how its programs are run: by qemu-user, or directly (--emulator is empty)."""
 
 import argparse
 import sys
@@ -13,7 +13,7 @@ def skip(why):
     sys.exit(SKIPPED)
 
 
-def told(cases, names=(), paths=(), **defaults):
+def parse_options(cases, names=(), paths=(), **defaults):
     """The options: a case, and each name and path as --NAME."""
     parser = argparse.ArgumentParser()
     parser.add_argument("case", choices=list(cases))

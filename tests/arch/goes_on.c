@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Goes on as the program that its arguments name, if any, and leaks a block of its own before. */
+/* Leaks a block of its own, then executes the program that its arguments name, if any. */
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handlers that allocate, on the stack of what they interrupt and on one of their own, once in a
- * function that has called nothing and so has its return address in a register where the processor
- * has one for it.
+ * Signal handlers that allocate, on the interrupted stack and on one of their own, once in a leaf
+ * function whose return address is in a register, if the processor has one for it.
  */
 #include <setjmp.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 """real_programs PROGRAM --emulator=QEMU --collector=LIBRARY --native=BUILD --packages=FOLDER --debian=NAME --triplet=TRIPLET: Debian's
 sqlite3 or python3 of another processor does under qemu-user what Debian's native one of the same version does. Every allocation of the
 one is one of the other; where a size differs it is known why. Each stack is compared with libunwind's of that processor, and names and
-lines with binutils'. Where Debian has none for the processor, or none whose stacks can be told (--debian is left out), sqlite3 is built for
+lines with binutils'. Where Debian has none for the processor, or none with usable stacks (--debian is left out), sqlite3 is built for
 both from its source package, by the same compiler with the same options. Where its words have 32 bits no size is the same: each stack has as
 many allocations as natively, but for what is known to differ."""
 
@@ -15,18 +15,18 @@ from collections import Counter, namedtuple
 from pathlib import Path
 from urllib.parse import unquote
 
-from foreign import skip, told
+from foreign import skip, parse_options
 from recording import imported, rows
 
 HERE = Path(__file__).parent / "real"
 ROOT = Path(__file__).parents[2]
 NATIVE = "amd64", "x86_64-linux-gnu"
 CHARACTER_BYTES = 4  # TRIPLET is longer than x86_64-linux-gnu, and so are names of files: some are made of wchar_t
-PYMALLOC_MOST = 512  # a name that is longer there than this takes a block that is none of malloc's natively
+PYMALLOC_MAX = 512  # a name that is longer there than this takes a block that is none of malloc's natively
 
 ELF_CLASS, ELF_CLASS_32 = 4, 1
 
-# What sqlite3 allocates less often with words of 32 bits, and on which stacks: docs/porting.md says why.
+# Allocations that sqlite3 makes less often with words of 32 bits, and their stacks: docs/porting.md has the reasons.
 FEWER = {"growOpArray": 3, "sqlite3VdbeMakeReady": 2, "memjrnlWrite": 1}
 
 Program = namedtuple("Program", "packages symbols path argv input larger")
@@ -48,10 +48,10 @@ def versions_in(root):
 
 
 def is_known(architecture):
-    """Whether apt was told of it (scripts/setup)."""
-    said = [subprocess.run(["dpkg", f"--print-{which}"], check=True, capture_output=True, text=True).stdout.split()
+    """Whether apt has packages of this processor (scripts/setup)."""
+    output = [subprocess.run(["dpkg", f"--print-{which}"], check=True, capture_output=True, text=True).stdout.split()
             for which in ("architecture", "foreign-architectures")]
-    return architecture in sum(said, [])
+    return architecture in sum(output, [])
 
 
 def unpack(folder, names, architecture, *only, versions=None):
@@ -131,14 +131,14 @@ def compare_sizes(program, triplet, here, there, least):
     here, there = Counter(rows(here, sql)), Counter(rows(there, sql))
     lone_here, lone_there = sorted((here - there).elements()), sorted((there - here).elements())
     print(f"{sum(there.values())} allocations there, {sum(here.values())} natively; without a twin: {lone_there} there, {lone_here} natively")
-    while len(lone_there) > len(lone_here) and (large := [row for row in lone_there if PYMALLOC_MOST < row[1] <= PYMALLOC_MOST + longer]):
+    while len(lone_there) > len(lone_here) and (large := [row for row in lone_there if PYMALLOC_MAX < row[1] <= PYMALLOC_MAX + longer]):
         lone_there.remove(large[0])
     if len(lone_there) != len(lone_here) or sum(here.values()) < least:
         sys.exit("not the same number")
     for (*what_here, size_here, held_here), (*what_there, size_there, held_there) in zip(lone_here, lone_there):
         larger = size_there - size_here
         if (what_here, held_here) != (what_there, held_there) or not (0 <= larger <= longer or larger in program.larger):
-            sys.exit(f"{size_there} bytes there, {size_here} natively: nobody knows why")
+            sys.exit(f"{size_there} bytes there, {size_here} natively: for an unknown reason")
 
 
 def is_narrow(path):
@@ -165,15 +165,15 @@ def compare_counts(here, there, native_path, path, least):
         difference = stacks_here[stack] - stacks_there[stack]
         names = [name for name in FEWER if name in stack.split()]
         if difference and not names:
-            sys.exit(f"{stacks_there[stack]} times there, {stacks_here[stack]} natively, nobody knows why: {stack}")
+            sys.exit(f"{stacks_there[stack]} times there, {stacks_here[stack]} natively, for an unknown reason: {stack}")
         for name in names:
             fewer[name] += difference
     if fewer != FEWER or n_here - n_there != sum(FEWER.values()) or n_here < least:
         sys.exit(f"{n_here - n_there} fewer, of these {dict(fewer)}: not what is known")
 
 
-def as_binutils_say(ours, theirs):
-    """They call <artificial> what link time optimization has put together of several files."""
+def as_binutils_print(ours, theirs):
+    """Functions that link time optimization merged from several files are called <artificial>."""
     if theirs.partition("<artificial>")[1]:
         place, line = theirs.rsplit(":", 1)
         return ours.split()[0] == place.split()[0] and ours.rsplit(":", 1)[1] == line
@@ -197,15 +197,15 @@ def compare_names(options, database, root, symbols):
          GROUP BY object_offset, inline_level ORDER BY object_offset, inline_level) f GROUP BY 1""")
     argv = [f"{options.tools}-addr2line", "-fia", "-e", file_of_symbols(root / program.path, symbols)]
     # Asked for the call, not for what it returns to.
-    said = subprocess.run([*argv, *(hex(offset - 1) for offset, _ in found)], check=True, capture_output=True, text=True).stdout
+    output = subprocess.run([*argv, *(hex(offset - 1) for offset, _ in found)], check=True, capture_output=True, text=True).stdout
     wrong = 0
-    for (offset, ours), theirs in zip(found, said.split("0x")[1:], strict=True):
+    for (offset, ours), theirs in zip(found, output.split("0x")[1:], strict=True):
         _, *theirs = theirs.splitlines()
         theirs = [f"{name} {os.path.normpath(place.split(' (')[0])}" for name, place in zip(theirs[::2], theirs[1::2])]
         ours = ours.splitlines()
-        if len(ours) != len(theirs) or not all(map(as_binutils_say, ours, theirs)):
+        if len(ours) != len(theirs) or not all(map(as_binutils_print, ours, theirs)):
             wrong += 1
-            print(f"{offset:#x}: {ours}, binutils say {theirs}")
+            print(f"{offset:#x}: {ours}, binutils print {theirs}")
     print(f"{len(found)} frames named, {wrong} otherwise than binutils do")
     if wrong or len(found) < 100:
         sys.exit(1)
@@ -222,12 +222,12 @@ def check_stacks(options, root, folder, least):
 
 def main():
     # --level of optimization, of what is built
-    options = told(PROGRAMS, names=["debian", "triplet", "tools", "level"], paths=["collector", "native", "packages"], level="-O1")
+    options = parse_options(PROGRAMS, names=["debian", "triplet", "tools", "level"], paths=["collector", "native", "packages"], level="-O1")
     program, packages = PROGRAMS[options.case], options.packages / options.case
     names, symbols, more = program.packages.split(), None, []
     packages.mkdir(parents=True, exist_ok=True)
     if not options.debian:
-        # Who is inlined depends on the processor.
+        # Which functions are inlined depends on the processor.
         native_root, root = (build(packages, tools, options.level) for tools in (NATIVE[1], options.tools))
         least = 3000
     else:
@@ -239,10 +239,10 @@ def main():
         more = ["--debug-dir", symbols]
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        said_here, log_here = recorded(options, native_root, NATIVE[1], folder / "here.dat")
-        said_there, log_there = recorded(options, root, options.triplet, folder / "there.dat")
-        if said_here != said_there:
-            sys.exit(f"the programs do not say the same:\n{said_there}\n{said_here}")
+        printed_here, log_here = recorded(options, native_root, NATIVE[1], folder / "here.dat")
+        printed_there, log_there = recorded(options, root, options.triplet, folder / "there.dat")
+        if printed_here != printed_there:
+            sys.exit(f"the programs do not say the same:\n{printed_there}\n{printed_here}")
         here, there = imported(options, log_here, folder), imported(options, log_there, folder, *more)
         if symbols or not options.debian:
             compare_names(options, there, root, symbols)

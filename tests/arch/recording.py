@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """recording CASE --emulator=QEMU --collector=LIBRARY --workloads=FOLDER --native=BUILD --source=FOLDER --arch=NAME: a program of another
-processor is recorded under qemu-user, its log is imported by the native mtrace-import, and what the database says is compared with
+processor is recorded under qemu-user, its log is imported by the native mtrace-import, and the database is compared with
 the same program natively (totals), with its source (names), with libunwind's stacks (oracle), or with itself built otherwise."""
 
 import os
@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from foreign import skip, told
+from foreign import skip, parse_options
 
 HWCAP_PACA = 1 << 30
 C_WITHOUT_CFI = {"mips64el"}  # Debian's C library among it
@@ -79,7 +79,7 @@ def totals(options, folder):
 
 
 def numbers(options, folder):
-    """Flags of mmap and errors are told by one number each, whatever the processor calls them by."""
+    """Flags of mmap and errors have the same numbers in the database, whatever numbers the processor has for them."""
     here = recorded_natively(options, options.source / "numbers.c", folder)
     there = recorded(options, "numbers", folder)
     for what, sql in {
@@ -100,7 +100,7 @@ def recorder(options, folder):
 
 
 def attach(options, folder):
-    """Code that leads a thread elsewhere is written for x86-64 alone: whoever asks for it is told so in one line, and nothing is written."""
+    """Remote calls are implemented for x86-64 only: on other processors --attach fails with one line, and nothing is written."""
     log = folder / "attach.dat"
     done = subprocess.run([options.emulator, options.recorder, "--attach", str(os.getpid()), "-o", log], env=environment(), capture_output=True, text=True)
     expected = f"mtrace-record: process {os.getpid()} cannot be attached to on this processor: start it under mtrace-record\n"
@@ -139,7 +139,7 @@ def names(options, folder):
 
 
 def check_ends(name, database):
-    """Every stack, guessed or not, comes as far as code that nobody calls: where programs and (without a name) threads begin."""
+    """Every stack, guessed or not, reaches code without a caller: where programs and (without a name) threads begin."""
     ends = rows(database, """SELECT t.status, coalesce(f.function, f.module), count(*) FROM stack_texts t JOIN allocations USING (backtrace_id) JOIN stack_frames f USING (backtrace_id)
         WHERE f.frame = (SELECT max(frame) FROM stack_frames o WHERE o.backtrace_id = f.backtrace_id) GROUP BY 1, 2""")
     print(f"{name}: {ends}")
@@ -153,8 +153,8 @@ def oracle(options, folder):
     # Functions of RISC-V's C library have no CFI: there stacks end, and those of all threads do. Of ARM's some have no table.
     is_cut = options.arch in ("riscv64", "arm")
     without = {"riscv64": ["threads"], "arm": [interrupted]}.get(options.arch, [])
-    # On ARM libunwind does not know what Debian's libc returns to from a handler (the case stacks compares that with the native ones),
-    # and looks for .debug_frame at each step, for most of its time, unless it is told that tables are all there is: 4.
+    # On ARM libunwind does not know the code to which handlers of Debian's libc return (the case stacks compares that with the native ones), and
+    # spends most of its time looking for .debug_frame at each step, unless told to use tables only: 4.
     method = {"UNW_ARM_UNWIND_METHOD": 4} if options.arch == "arm" else {}
     for name in "same_everywhere", interrupted, "leak_c", "threads", "alignments", "realloc_edges":
         if name in without:
@@ -203,16 +203,16 @@ def signed(options, folder):
 
 
 def without_cfi(options, folder):
-    """Frame records alone lead outwards: the same functions and lines, and it is said that they are guessed."""
+    """Only frame records lead outwards: the same functions and lines, marked as guessed."""
     plain = recorded(options, "same_everywhere", folder)
     guessed = recorded(options, "same_everywhere.without_cfi", folder)
     expect_equal("stacks", stacks(plain, "complete"), stacks(guessed, "guessed"))
 
 
 def pages(options, folder):
-    """Where pages are larger than the header of a log the rest of it is mapped from within one."""
+    """If pages are larger than the header of a log, the rest of the log is mapped from within a page."""
     sql = "SELECT kind, size_bytes, free_ns IS NULL, count(*) FROM allocations GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
-    # Of Linux there are pages of 4, 16 and 64 KiB. qemu-user of later versions than 8 takes the size of the real ones.
+    # Linux has pages of 4, 16 and 64 KiB. qemu-user after version 8 uses the size of the real ones.
     for page_bytes in 4096, 16384, 65536:
         shown = subprocess.run([options.emulator, "-p", str(page_bytes), "-E", "LD_SHOW_AUXV=1", options.workloads / "threads"],
                                capture_output=True, text=True, check=True).stdout
@@ -228,7 +228,7 @@ def pages(options, folder):
 
 
 def main():
-    options = told(["totals", "numbers", "names", "stacks", "oracle", "signed", "without_cfi", "recorder", "attach", "pages", "widths"],
+    options = parse_options(["totals", "numbers", "names", "stacks", "oracle", "signed", "without_cfi", "recorder", "attach", "pages", "widths"],
                    names=["arch"], paths=["collector", "recorder", "workloads", "native", "source"])
     case = {"stacks": stacks_of}.get(options.case, globals()[options.case])
     with tempfile.TemporaryDirectory() as folder:

@@ -32,7 +32,7 @@ __attribute__((noinline)) static void replace(int depth, int i)
     g_kept[i % N_KEPT] = make((size_t)(i % 97) + 1);
 }
 
-/* Of a size that is not known before: the frame is found by the frame pointer. */
+/* A frame of variable size: it is found by the frame pointer. */
 __attribute__((noinline)) static void grow(int n_bytes)
 {
     char *room = __builtin_alloca((size_t)n_bytes);

@@ -53,7 +53,7 @@ def cuts(data, rounds, randomness):
 def flips(data, rounds, randomness):
     for number in range(rounds):
         changed = bytearray(data)
-        # Half of the rounds aim at the first page, where the fields are that everything else hangs on.
+        # Half of the rounds change the first page, because all other data is found by its fields.
         end = 4096 if number % 2 else len(data)
         places = [randomness.randrange(end) for _ in range(randomness.choice((1, 1, 4, 64)))]
         for place in places:

@@ -2,7 +2,7 @@
 # Sourced by cases:  . "$CASES/../lib.sh"
 # shellcheck shell=sh
 
-# Runs a command, shows its status, and fails when it was killed or said more than one line.
+# Runs a command and prints its status. Fails if it was killed or printed more than one line.
 complain() {
     status=0
     "$@" 2>stderr.txt || status=$?
@@ -11,7 +11,7 @@ complain() {
     rm -f stderr.txt
 }
 
-# Leaves run.dat, a recording of a small program.
+# Creates run.dat, a recording of a small program.
 make_log() {
     mtrace-record -o run.dat -- sh -c 'exit 0' 2>make_log.txt || { cat make_log.txt >&2; exit 1; }
     rm -f make_log.txt
@@ -23,7 +23,8 @@ make_database() {
     rm -f make_database.txt
 }
 
-# Leaves run.dat of --aggregate and its state: program.c waits for states (wait_for_state.h), which small rings have it take soon. "$@" stands before the program.
+# Creates run.dat of --aggregate and its checkpoint. program.c waits for checkpoints (wait_for_state.h); small rotation sizes make them come
+# soon. "$@" stands before the program.
 record_with_states() {
     gcc -O0 -fno-builtin -w -I "$CASES/../../.." -o program program.c
     MTRACE_RING_BYTES=32768 mtrace-record -q --aggregate -o run.dat -- "$@" ./program

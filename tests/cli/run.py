@@ -42,7 +42,7 @@ EXPECT = "# expect "
 
 
 def split_cases(text):
-    """What all cases begin with, and for each case its name and text; a file of one case has no name and nothing in common."""
+    """The common beginning of all cases, and for each case its name and text; a file with a single case has no name and no common part."""
     common, *cases = re.split(r"^(?=# case )", text, flags=re.MULTILINE)
     return (common, [(case.split()[2], case) for case in cases]) if cases else ("", [("", common)])
 
@@ -85,9 +85,9 @@ def compare(expected, stream, text):
     return [] if good else [f"{stream} differs; expected:", wanted.rstrip(), "but got:", text.rstrip()]
 
 
-def blessed(script, expected, said, status):
+def blessed(script, expected, output, status):
     kept = {name: text for name, text in expected.items() if name.endswith(" glob")}
-    for stream, text in said.items():
+    for stream, text in output.items():
         if text and f"{stream} glob" not in kept:
             kept[stream] = text if text.endswith("\n") else text + "\n"
     if status:
@@ -121,13 +121,13 @@ def main():
             if args.only not in (None, name):
                 continue
             script, expected = split(text)
-            status, said = run_case(common, script, variables)
+            status, output = run_case(common, script, variables)
             if status == 77:
-                print(name, said["stdout"] + said["stderr"])
+                print(name, output["stdout"] + output["stderr"])
                 skipped = True
                 continue
-            texts[-1] = blessed(script, expected, said, status)
-            found = [line for stream, text in said.items() for line in compare(expected, stream, text)]
+            texts[-1] = blessed(script, expected, output, status)
+            found = [line for stream, text in output.items() for line in compare(expected, stream, text)]
             if status != int(expected.get("status", 0)):
                 found.append(f"exit status {status}, expected {expected.get('status', 0)}")
             complaints += [f"case {name}:"] * bool(found and name) + found

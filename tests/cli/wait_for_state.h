@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* wait_for_state: a program that is recorded with --aggregate into run.dat goes on until states of
- * it were saved. */
+/* wait_for_state: a program recorded with --aggregate into run.dat runs until checkpoints were
+ * saved. */
 #ifndef MTRACE_TESTS_WAIT_FOR_STATE_H
 #define MTRACE_TESTS_WAIT_FOR_STATE_H
 
@@ -15,7 +15,7 @@ static void allocate(int n)
         free(malloc(16 + i % 100));
 }
 
-/* A state takes the place of the one before by an exchange of names. */
+/* A new checkpoint replaces the last one by rename. */
 static ino_t state_file(void)
 {
     struct stat file;
@@ -23,7 +23,7 @@ static ino_t state_file(void)
     return stat("run.dat.state", &file) == 0 ? file.st_ino : 0;
 }
 
-/* Allocates until another one is there; false: in half a minute none was. */
+/* Allocates until the next checkpoint was saved. Returns false if none was within half a minute. */
 static bool wait_for_state(void)
 {
     ino_t before = state_file();

@@ -36,7 +36,7 @@ def read(golden):
 
 
 def broken(before, now):
-    """What a program that was built with `before` would misread."""
+    """Differences that a program built with `before` would misread."""
     for name, members in before.items():
         mine = now.get(name, [])
         if mine[:len(members)] != members:

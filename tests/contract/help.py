@@ -43,7 +43,7 @@ def missing_commands(program, page):
 
 
 def completed(root, program):
-    """What bash offers after the program's name and two dashes."""
+    """The completions of bash after the program's name and two dashes."""
     name = Path(program).name
     script = f"""source "$0/completions/{name}"; COMP_WORDS=({name} --); COMP_CWORD=1; _{name.replace("-", "_")} "$1"
                  printf '%s\\n' "${{COMPREPLY[@]}}" """

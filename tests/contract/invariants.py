@@ -34,7 +34,7 @@ def of_header(text):
             is_inside = False
         elif found and is_inside:
             found[-1][1] += " " + line.removeprefix("*").strip()
-    return [(number, " ".join(said.split())) for number, said in found]
+    return [(number, " ".join(output.split())) for number, output in found]
 
 
 def collect(root):
@@ -65,7 +65,7 @@ def dangling(root, stated):
 
 
 def page(stated):
-    sections = ["\n".join([f"## {path}\n", *(f"* **{number}** {said}" for number, said in found), ""])
+    sections = ["\n".join([f"## {path}\n", *(f"* **{number}** {output}" for number, output in found), ""])
                 for path, found in stated.items()]
     return "\n".join([HEAD, *sections])
 

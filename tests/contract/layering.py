@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""layering.py ROOT [--write]: includes obey docs/architecture.md, and its pictures are what the includes say.
+"""layering.py ROOT [--write]: includes follow docs/architecture.md, and its pictures show the includes.
 
 The table of folders there says which folder may include which. A folder with rooms has a table of them, in order: a room
-may include itself and the rooms below it, no others. Each picture is drawn from the includes; --write draws them anew.
+may include itself and the rooms below it, no others. Each picture is drawn from the includes; --write draws them again.
 Files do not include each other in a circle, a source and its header taken as one.
 
 Public headers of a room, or of a folder without rooms, are those that another one includes, and what these show by

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What libmtrace.so shows to the program and asks of it: exported and imported names are golden lists, it needs
+"""What libmtrace.so exports and imports: the names are golden lists, it needs
 nothing but libc and ld.so, and no function of it takes much of the program's stack. No collector library imports a name
 that the program may define.
 
@@ -22,12 +22,12 @@ STRING_FUNCTIONS = {"memcpy", "memmove", "memset", "memcmp", "strlen"}
 # Reserved at file scope only. A symbol of a program has file scope, so it breaks the rule, too. Neither has another name.
 RESERVED_AT_FILE_SCOPE = {"_dl_find_object", "_r_debug"}
 NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2"}
-# Of a wrapper's way to the log, frame by frame; anything else is start, growth or a rare call.
+# Of a wrapper's way to the log, frame by frame; other functions are start, growth or a rare call.
 EVENT_PATH = {"malloc", "free", "calloc", "realloc", "reallocate", "record_alloc", "record_free", "record_realloc",
               "write_draft", "capture_stack_id", "thread_enter_slow", "reservation_fallback_write", "segment_take",
               "begin_filling", "next_segment", "continue_segment", "make_room_slow", "stack_tree_child"}
-MOST_BYTES_ON_EVENT_PATH = 192
-MOST_BYTES_ANYWHERE = 1536
+MAX_BYTES_ON_EVENT_PATH = 192
+MAX_BYTES_ANYWHERE = 1536
 
 
 def names(library, which):
@@ -70,7 +70,7 @@ def stack_usage(folder):
         for line in path.read_text().splitlines():
             place, size_bytes, kind = line.split("\t")
             function = place.split(":")[-1].split(".")[0]
-            most = MOST_BYTES_ON_EVENT_PATH if function in EVENT_PATH else MOST_BYTES_ANYWHERE
+            most = MAX_BYTES_ON_EVENT_PATH if function in EVENT_PATH else MAX_BYTES_ANYWHERE
             n_checked += 1
             if int(size_bytes) > most:
                 yield f"{Path(place.split(':')[0]).name}: {function} takes {size_bytes} bytes of stack, bound {most}"

@@ -28,7 +28,7 @@ def machine_paths(root, paths):
             continue
         for number, line in enumerate(lines, 1):
             if MACHINE_PATH.search(line):
-                yield f"{path}:{number}: a path of somebody's machine: {MACHINE_PATH.search(line).group()}"
+                yield f"{path}:{number}: a path of one machine: {MACHINE_PATH.search(line).group()}"
 
 
 def main():

@@ -89,10 +89,10 @@ def describe(text, match):
     while kind == "VIEW" and above and above[-1].startswith("--"):
         comment.insert(0, above.pop()[2:].strip())
     comment = [line.removeprefix(f"{name}: ") for line in comment if not line.startswith("SPDX")]
-    said = "\n".join([" ".join(filter(None, about)), *comment]).strip()
+    output = "\n".join([" ".join(filter(None, about)), *comment]).strip()
     rows = [f"| {', '.join(f'`{n}`' for n in names)} | {meaning.replace('|', chr(92) + '|')} |" for names, meaning in body_rows(lines)]
     table = ["", "| column | |", "|---|---|", *rows] if rows else []
-    return "\n".join([f"### {name}", "", said, *table, ""])
+    return "\n".join([f"### {name}", "", output, *table, ""])
 
 
 def make(root):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tree
 
-# What may differ between versions of a formatter is not ours to settle: one version is meant.
+# Versions of a formatter differ: one version is required.
 FORMATTERS = ("clang-format-14",)
 
 

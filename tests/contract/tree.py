@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the contract tests share: the sources of the tree, and how a broken rule is reported."""
+"""Shared by the contract tests: the sources of the tree, and how a broken rule is reported."""
 
 import subprocess
 import sys

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""aggregate.py [--rounds N] [--threads N] [--kill program|recorder|keeper|both|all|room|disk|damage] [--images one|exec|child] [--seed N]
+"""aggregate.py [--rounds N] [--threads N] [--kill program|recorder|follower|both|all|room|disk|damage] [--images one|exec|child] [--seed N]
 
-A bounded log (mtrace-record --aggregate) of a program that allocates and frees as fast as it can, while whoever is asked for is killed
-with SIGKILL at random instants. The program counts its completed calls in shared memory, as for survive.py: the totals of the import must have every one of
-them, and at most one more of each kind in each thread. Where they came faster than they were taken in for so long that some
-were dropped, those are counted, too. Rings are small, so that states are taken all the time; a round counts only when one was.
-room: after a state there is no more room for what the program does, while the recorder is stopped: what is recorded and what was dropped are all of it;
-and of a log whose last part is torn all the rest is imported, with a word about it.
-disk: the log lies on a small file system that becomes full after a state: others follow, and generations go. When nobody makes room any more, what is dropped
-is said to be so for that.
-damage: while nobody takes parts of the log in, one is removed and one overwritten, of events that nobody can have read before: both are said to be lost.
+A program with a bounded log (mtrace-record --aggregate) allocates and frees as fast as it can; the chosen processes get SIGKILL at random times.
+The program counts its completed calls in shared memory, as for survive.py. The totals of the import must contain each of them, and at most one
+more of each kind per thread. Dropped events must be counted. Rotation sizes are small, so that checkpoints are frequent; a round counts only
+if there was one.
+room: after a checkpoint the recorder is stopped until the live log is full. Recorded and dropped events must add up. If the last rotated file is
+torn, the rest is imported with a warning.
+disk: the log is on a small file system that fills up after a checkpoint. Later checkpoints are written and rotated files removed. When space
+stays short, events are dropped, and the summary names the disk as the cause.
+damage: while the follower is stopped, one unread rotated file is removed and one is overwritten. The import must report both as lost.
 """
 
 import os
@@ -33,16 +33,16 @@ from harness import Failure  # noqa: E402
 RING_BYTES = 256 << 10
 FRAME = struct.Struct("<IIHHIIIQQQ")  # struct log_frame, up to its segment
 FRAME_SEGMENT = 1  # LOG_FRAME_SEGMENT
-# A small live log: so that the first state has room on the disk; and what waits in it has room in parts that nobody takes in, beside what comes afterwards.
+# A small live log, so that the disk has space for the first checkpoint. The rotated files can hold its events and those that come later.
 MAX_LIVE = {"disk": "1M", "damage": "8M"}
-DAMAGED_RING_BYTES = 4 * RING_BYTES  # of which 16 are the most (LOG_ROTATION_MOST): twice as much as that live log
-# What the program is for mtrace-record: itself, an image behind an exec of the one that is started, or a child of one that waits for it.
+DAMAGED_RING_BYTES = 4 * RING_BYTES  # of which at most 16 exist (LOG_ROTATION_MAX): twice the size of that live log
+# How the program is run by mtrace-record: directly, as an image after an exec, or as a child of a process that waits for it.
 PROGRAMS = {"one": ([], []), "exec": ([], ["env"]), "child": (["--follow-children"], ["sh", "-c", 'exec 2>/dev/null; "$@"; :', "sh"])}
-LEAST_S, LATEST_S = 0.9, 1.6  # what is certain lies a quarter of a second behind
+MIN_S, LATEST_S = 0.9, 1.6  # events are certain after a quarter of a second
 
 
-def keepers(recorder):
-    """Pids of the importers that keep up with the log."""
+def followers(recorder):
+    """PIDs of the followers of the log."""
     children = Path(f"/proc/{recorder}/task/{recorder}/children")
     try:
         pids = [int(pid) for pid in children.read_text().split()]
@@ -73,20 +73,20 @@ def start(tools, args, place, folder):
 
 
 def has_gone(place, pid):
-    """Is a generation of the process' last image gone, for which there must be a state?"""
+    """Returns whether a rotated file of the process's last image was removed, which happens only after a checkpoint."""
     logs = sorted(place.glob(f"run.dat.{pid}.*.g[0-9]*")) or sorted(place.glob("run.dat.g[0-9]*"))
     return bool(logs) and not any(path.suffix == ".g1" for path in logs) and (place / "run.dat.state").exists()
 
 
 def fill(folder, process):
-    """The disk is full, and stays so but for what generations give back: states are taken nevertheless."""
+    """The disk is full except for the space of removed rotated files: checkpoints are still written."""
     harness.fill_disk(folder)
     wait_for_states(folder, process, 3, "on a full disk")
-    keeping = keepers(process.pid)
-    for pid in keeping:
+    follower_pids = followers(process.pid)
+    for pid in follower_pids:
         os.kill(pid, signal.SIGSTOP)
     survive.wait_for(process, "events that are dropped", lambda: any(dropped_by_reason(folder)))
-    for pid in keeping:
+    for pid in follower_pids:
         os.kill(pid, signal.SIGCONT)
 
 
@@ -95,11 +95,11 @@ def dropped_by_reason(folder):
         return struct.unpack("<8Q", live.read(4096)[exhaust.DROPPED])
 
 
-def check_said(stderr):
-    """It is the disk's fault, and not the program's."""
+def check_output(stderr):
+    """The disk must be named as the cause, not the program."""
     last = [line for line in stderr.splitlines() if " dropped" in line]
     if len(last) != 1 or " events, " not in last[0] or "make room" not in last[0]:
-        raise Failure(f"mtrace-record said: {stderr}")
+        raise Failure(f"mtrace-record printed: {stderr}")
 
 
 def wait_for_states(folder, process, n, when):
@@ -123,7 +123,7 @@ def size_of(path):
 
 
 def ring_bytes(folder):
-    """Of all parts of all logs of the run; they may go meanwhile."""
+    """Bytes of all rotated files of all logs of the run, some of which may be removed during the search."""
     return sum(size_of(path) for path in folder.glob("run.dat*.g[0-9]*"))
 
 
@@ -132,11 +132,11 @@ def part_of(folder, number):
 
 
 def stop(process, pids):
-    """All of their threads stand still when this returns."""
+    """Stops all threads of the processes before it returns."""
     def states(pid):
         try:
             return {path.read_text().rsplit(")", 1)[1].split()[0] for path in Path(f"/proc/{pid}/task").glob("*/stat")}
-        except (FileNotFoundError, ProcessLookupError):  # a thread ended meanwhile
+        except (FileNotFoundError, ProcessLookupError):  # a thread exited during the search
             return set()
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
@@ -144,7 +144,7 @@ def stop(process, pids):
 
 
 def first_frame(folder, number):
-    """Kind and payload bytes of the first frame of a part, and when what it has was begun."""
+    """Kind and payload size of the first frame of a rotated file, and the time at which the file was begun."""
     with open(part_of(folder, number), "rb") as part:
         head = part.read(raw_log.HEADER_BYTES + FRAME.size + raw_log.SEGMENT_HEADER_BYTES)
     _, _, kind, _, payload_bytes, *_ = FRAME.unpack_from(head, raw_log.HEADER_BYTES)
@@ -152,13 +152,13 @@ def first_frame(folder, number):
 
 
 def parts_since(folder, began_ns):
-    """Those that are complete and begin with events of a segment that was not there before. Any other one, however new, may have what the keeper read in the live log."""
+    """Complete rotated files that begin with events of a new segment. The follower may have read the events of others in the live log."""
     frames = [(number, first_frame(folder, number)) for number in numbers_of(folder)[:-1]]
     return [number for number, (kind, _, since_ns) in frames if kind == FRAME_SEGMENT and since_ns > began_ns]
 
 
 def overwrite(folder, number):
-    """No byte of the first frame's payload is what it was, up to 200 of them."""
+    """Changes up to 200 bytes of the first frame's payload."""
     n_bytes = min(200, first_frame(folder, number)[1])
     with open(part_of(folder, number), "r+b") as part:
         at = raw_log.HEADER_BYTES + FRAME.size + raw_log.SEGMENT_HEADER_BYTES
@@ -169,19 +169,19 @@ def overwrite(folder, number):
 
 
 def damage(folder, process, pid):
-    """One part is removed, one has other bytes in a frame; whoever takes them in goes on, and what is lost of them is said for good."""
+    """Removes one rotated file and changes bytes in a frame of another; the import continues and keeps reporting the loss."""
     stop(process, [pid])
     survive.wait_for(process, "room for what comes next", lambda: ring_bytes(folder) < DAMAGED_RING_BYTES)
-    keeping = keepers(process.pid)
-    stop(process, keeping)
+    follower_pids = followers(process.pid)
+    stop(process, follower_pids)
     began_ns = time.monotonic_ns()
     os.kill(pid, signal.SIGCONT)
     survive.wait_for(process, "parts of what came since then", lambda: len(parts_since(folder, began_ns)) >= 2)
     missing, damaged = parts_since(folder, began_ns)[:2]
     part_of(folder, missing).unlink()
     overwrite(folder, damaged)
-    for keeper in keeping:
-        os.kill(keeper, signal.SIGCONT)
+    for follower in follower_pids:
+        os.kill(follower, signal.SIGCONT)
     survive.wait_for(process, "the damaged parts were taken in", lambda: damaged < numbers_of(folder)[0])
 
 
@@ -190,7 +190,7 @@ def check_damaged(tools, place, folder):
     database = harness.Database(place / "run.db")
     found = dict(database.rows("SELECT key, value FROM meta WHERE key GLOB 'log.damage*' OR key = 'log.lost_bytes'"))
     if int(found.get("log.damage.missing_part", 0)) < 2 or int(found.get("log.lost_bytes", 0)) == 0:
-        raise Failure(f"a part that is missing, and one that is damaged, and this is what is said: {found}")
+        raise Failure(f"a part that is missing, and one that is damaged, and the messages are {found}")
     return recorded
 
 
@@ -202,7 +202,7 @@ def kill_one(pid):
 
 
 def take_room(place, process, pid):
-    """The live log cannot grow any more, and nobody gives back what is full."""
+    """The live log cannot grow any more, and no space is freed."""
     limit = (place / "run.dat.live").stat().st_size
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (limit, limit))
     os.kill(process.pid, signal.SIGSTOP)
@@ -212,10 +212,10 @@ def take_room(place, process, pid):
 
 
 def kill(args, process, pid, randomness):
-    if args.kill in ("keeper", "all"):
+    if args.kill in ("follower", "all"):
         for _ in range(randomness.randrange(1, 4)):
-            for keeper in keepers(process.pid):
-                kill_one(keeper)
+            for follower in followers(process.pid):
+                kill_one(follower)
             time.sleep(randomness.uniform(0, 0.3))
     if args.kill in ("recorder", "both", "all"):
         kill_one(process.pid)
@@ -236,15 +236,15 @@ def check(database, args, counts):
         "SELECT sum(allocated_blocks), sum(freed_blocks) FROM backtrace_totals JOIN backtraces USING (backtrace_id) "
         "JOIN sites USING (call_site_id) WHERE function = 'cycle'")[0]
     for what, index, recorded in (("allocations", 0, allocated), ("frees", 1, freed)):
-        told = sum(count[index] for count in counts[:args.threads])
-        if not told <= recorded <= told + args.threads:
-            raise Failure(f"the program completed {told} {what}, the database has {recorded}")
+        completed = sum(count[index] for count in counts[:args.threads])
+        if not completed <= recorded <= completed + args.threads:
+            raise Failure(f"the program completed {completed} {what}, the database has {recorded}")
     return sum(a + f for a, f, _ in counts)
 
 
 def count_events(tools, place, folder):
-    """Births and frees that are in the log, and those that were dropped. The free of a block whose birth was dropped is in it and ends
-    nothing, and a block whose free was dropped ends, without one, where the next is born at its address."""
+    """Allocations and frees that are in the log, and dropped ones. A free whose allocation was dropped is in the log and unmatched. A block whose
+    free was dropped ends, without a free, at the next allocation of its address."""
     return events_of(harness.import_log(tools, folder / "run.dat", place / "run.db"))
 
 
@@ -257,13 +257,13 @@ def events_of(database):
 
 
 def check_sum(database, args, counts):
-    """All calls are recorded or dropped; how many were completed."""
-    told = sum(a + f for a, f, _ in counts[:args.threads])
+    """Checks that all calls were recorded or dropped. Returns the number of completed calls."""
+    completed = sum(a + f for a, f, _ in counts[:args.threads])
     recorded, dropped = events_of(database)
-    others = 200 * database.value("SELECT count(*) FROM processes")  # what libc allocates, and calls that had not returned
-    if not told <= recorded + dropped <= told + others:
-        raise Failure(f"the program completed {told} calls; {recorded} are recorded, {dropped} dropped")
-    return told
+    others = 200 * database.value("SELECT count(*) FROM processes")  # calls of libc itself, and calls that had not returned
+    if not completed <= recorded + dropped <= completed + others:
+        raise Failure(f"the program completed {completed} calls; {recorded} are recorded, {dropped} dropped")
+    return completed
 
 
 def check_without_room(tools, args, place, counts, folder):
@@ -289,7 +289,7 @@ def one_round(tools, args, place, randomness):
     process, pid = start(tools, args, place, folder)
     try:
         survive.wait_for(process, "a state of what the program does", lambda: has_gone(folder, pid))
-        time.sleep(randomness.uniform(0, LATEST_S - LEAST_S))
+        time.sleep(randomness.uniform(0, LATEST_S - MIN_S))
         if args.kill == "room":
             take_room(place, process, pid)
         if args.kill == "disk":
@@ -298,9 +298,9 @@ def one_round(tools, args, place, randomness):
             damage(folder, process, pid)
         stderr = kill(args, process, pid, randomness)
         if args.kill == "disk":
-            check_said(stderr)
+            check_output(stderr)
         elif stderr:
-            raise Failure(f"mtrace-record said: {stderr}")
+            raise Failure(f"mtrace-record printed: {stderr}")
         if args.kill == "damage":
             return check_damaged(tools, place, folder)
         counts = survive.published(place / "counts")
@@ -315,7 +315,7 @@ def one_round(tools, args, place, randomness):
 
 
 def main():
-    survive.run_rounds("kills those who make a bounded log, and counts what survived", ("program", "recorder", "keeper", "both", "all", "room", "disk", "damage"), one_round,
+    survive.run_rounds("kills those who make a bounded log, and counts what survived", ("program", "recorder", "follower", "both", "all", "room", "disk", "damage"), one_round,
                        {"--images": tuple(PROGRAMS)})
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""answers.py shapes|peaks: what mtrace-query says of workloads, beside what these were made to do.
+"""answers.py shapes|peaks: mtrace-query reports the patterns and peaks that workloads were made to have.
 
 shapes  call sites whose live bytes have one shape each: leaks and growth name it, at the end, at 98 %, in a range
-peaks   "peak" means the instant of the process, in every format and under every filter
+peaks   "peak" means the peak of the process, in every format and under every filter
 """
 
 import json
@@ -18,15 +18,15 @@ import harness  # noqa: E402
 from harness import Failure  # noqa: E402
 from heaps import Run  # noqa: E402
 
-# What leaks says at the end of the run.
+# What leaks reports at the end of the run.
 SHAPES = {"ramp": "steady", "ramp_on_base": "steady", "late_ramp": "late", "burst": "burst", "start_up": "burst", "plateau": "plateau",
           "plateau_of_new_blocks": "plateau", "plateau_of_any_blocks": "plateau", "saw_tooth": "saw tooth", "once": "once", "ramp_beside_queue": "steady",
           "ramp_beside_cache": "steady"}
 LATE_MS = 20  # two steps, half of a part of the run
-MOST_RUNS = 5
-# Call sites that are called from several places: each stack has a shape of its own.
+MAX_RUNS = 5
+# Call sites with several callers: each stack has a pattern of its own.
 OF_SEVERAL_STACKS = ("ramp_on_base", "ramp_beside_queue", "ramp_beside_cache")
-# What is freed only after the last step is a leak as long as the program runs.
+# Blocks freed after the last step count as leaks while the program runs.
 WHILE_RUNNING = SHAPES | {"ramp_freed_at_exit": "steady"}
 GROWING = {name: pattern for name, pattern in WHILE_RUNNING.items() if pattern in ("steady", "late")} | {"ramp_beside_queue": "goes on"}
 
@@ -42,7 +42,7 @@ def patterns(rows):
 
 
 def growing(rows):
-    """Growth is told from samples: of what comes unevenly beside a queue they show that it goes on, not from when."""
+    """Growth is computed from snapshots: bytes that come unevenly beside a queue show that growth continues, but not since when."""
     found = patterns(rows)
     if found.get("ramp_beside_queue") in ("steady", "late"):
         found["ramp_beside_queue"] = "goes on"
@@ -50,12 +50,12 @@ def growing(rows):
 
 
 def shapes(place):
-    """Steps that come late on a busy machine have other shapes: then the workload runs again."""
-    for left in reversed(range(MOST_RUNS)):
+    """If steps are late on a busy machine, the patterns differ: then the workload runs again."""
+    for left in reversed(range(MAX_RUNS)):
         folder = place / str(left)
         folder.mkdir()
         run = Run(folder, "shapes_over_time")
-        late_ms = run.figures["most_late_ms"]
+        late_ms = run.values["most_late_ms"]
         try:
             return check_shapes(run)
         except Failure as how:
@@ -78,35 +78,35 @@ def check_shapes(run):
         ("critical", {"ramp", "ramp_on_base", "ramp_beside_cache"}), ("critical", {"ramp_beside_queue"}), ("warning", {"ramp_freed_at_exit"}),
         ("warning", {"late_ramp"}), ("info", {"once"})], named)
     expect("what is freed at exit is no leak", True, "keeps growing" in findings[2]["sentence"] and "never freed" not in findings[2]["sentence"])
-    # One rule tells the words of both: where a call site has two, the curves differ, as here the one that is freed at the end.
+    # leaks and growth use one rule. Where a call site has two patterns the curves differ, as for the one that is freed at the end.
     words = run.db.rows("SELECT s.curve, c.function, s.pattern FROM site_shapes AS s JOIN _sites AS c USING (call_site_id)")
-    told = {curve: {function: pattern for of, function, pattern in words if of == curve and function in WHILE_RUNNING} for curve in ("leaks", "growth")}
-    expect("shapes of leaks", {name: pattern for name, pattern in SHAPES.items() if name != "once"}, told["leaks"])
-    # What was there at the first snapshot has not grown; one block has no shape. Of the queue samples tell that it goes on, not from when.
+    patterns_found = {curve: {function: pattern for of, function, pattern in words if of == curve and function in WHILE_RUNNING} for curve in ("leaks", "growth")}
+    expect("shapes of leaks", {name: pattern for name, pattern in SHAPES.items() if name != "once"}, patterns_found["leaks"])
+    # Bytes of the first snapshot have not grown, and one block has no pattern. For the queue snapshots show that growth continues, not since when.
     alike = {name: pattern for name, pattern in WHILE_RUNNING.items() if name not in ("once", "start_up", "ramp_beside_queue")}
-    expect("shapes of growth", alike, {name: pattern for name, pattern in told["growth"].items() if name in alike})
-    expect("nothing else grows", set(), set(told["growth"]) - set(alike) - {"ramp_beside_queue"})
+    expect("shapes of growth", alike, {name: pattern for name, pattern in patterns_found["growth"].items() if name in alike})
+    expect("nothing else grows", set(), set(patterns_found["growth"]) - set(alike) - {"ramp_beside_queue"})
     at_98 = run.ask("leaks", "--at", "98%")
     expect("leaks at 98 %", WHILE_RUNNING, patterns(at_98))
     grown = alike | {"ramp_beside_queue": "goes on"}
     expect("growth", grown, growing(run.ask("growth")))
-    # Rows show the live bytes at the start of the run, before what was there at the first snapshot.
+    # Rows show the live bytes at the start of the run, before those of the first snapshot.
     expect("growth of rows", grown | {"once": "burst", "start_up": "burst"}, growing(run.ask("growth", "--size-min", "777")))
-    # In a part of the run what comes many at once is a burst, and a queue that is not drained yet is growth.
+    # In a part of the run many allocations together are a burst, and a queue that is not drained yet is growth.
     part = {name: pattern for name, pattern in GROWING.items() if name != "ramp_beside_queue"}
     for share, end, left_out in (("10%", "60%", {"late_ramp"}), ("75%", "97%", set())):
         found = {name: pattern for name, pattern in patterns(run.ask("growth", "--from", share, "--to", end)).items() if name in part}
         found.pop("ramp_beside_queue", None)
         expect(f"growth from {share} to {end}", {name: "steady" for name in part if name not in left_out}, found)
-    # A range of births is the time over which leaks are judged: what comes all the time does so in its second half, too.
+    # An allocation time range limits the analysis of leaks: steady leaks are steady in its second half, too.
     second = patterns(run.ask("leaks", "--from", "50%"))
     always = ("ramp", "ramp_on_base", "ramp_beside_cache")
     expect("leaks of the second half", {name: "steady" for name in always}, {name: second.get(name) for name in always})
-    # Of a time between, what is left of a cache has taken the place of what was born before: live bytes do not rise.
+    # In a middle range the rest of a cache replaced older blocks: live bytes do not rise.
     between = patterns(run.ask("leaks", "--from", "30%", "--to", "60%"))
     lost = {name: "steady" for name in always} | {"plateau_of_any_blocks": "plateau"}
     expect("leaks of a time between", lost, {name: between.get(name) for name in lost})
-    # As of an instant, leaks are what is live then, whenever it ends.
+    # As of a time, leaks are the blocks live at it, also if they are freed later.
     end = run.db.rows("SELECT start_ns, end_ns FROM processes")[0]
     for share in (0.3, 0.98):
         at = int(end[0] + share * (end[1] - end[0]))
@@ -126,7 +126,7 @@ def export(run, place, form, *argv):
 
 def peaks(place):
     run = Run(place, "shapes_over_time")
-    # What burst and saw_tooth have most of, they have at another time than their process.
+    # The call sites burst and saw_tooth have their peaks at other times than their process.
     for argv in ([], ["--function-regex", "saw_tooth"], ["--size-max", "5000"], ["--function-regex", "saw_tooth", "--from", "30%"]):
         peak = sum(row["bytes"] for row in run.ask("peak", *argv))
         live = sum(row["bytes"] for row in run.ask("live", "--at", "peak", *argv))

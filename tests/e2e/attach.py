@@ -5,23 +5,23 @@
 totals    what is allocated while attached is recorded, and nothing else; frees of blocks from before are counted; twice
 threads   rounds on a python3 with threads, each with a log; afterwards nothing leads to us
 killed    the recorder is killed: --detach leads the process back, and names the log that is left, also that of what it executed; attaching again works
-silent    who records it does not answer: --detach does not go behind its back; who was not asked ends by itself
+silent    a recorder that does not answer: --detach leaves its recording alone; a recorder that got no request ends by itself
 middle    recorders are killed at random instants of attaching, and at each step: the process goes on, can be attached to, and then has no code of theirs
-ended     of a program that ends while it is looked at this is said
+ended     a program that ends during --attach is reported as ended
 waits     waits of a thread that was attached by, or only looked at, end neither early nor by EINTR
-awkward   what ld.so protects was made writable; the first thread is in vfork; modules are unloaded meanwhile, seen and unseen; the program has an allocator of its own, or is at its end
+awkward   pages that ld.so protects were made writable; the first thread is in vfork; modules are unloaded, seen and unseen; the program has its own allocator, or is at its end
 redis     rounds on a redis-server under redis-benchmark: all requests are answered
-patient   who is nearly always in its own allocator is left as soon as it is not, and meanwhile it is said, and costs little
-slow      the recorder, or who asks it to detach, loses the processor between its steps
+patient   a thread that is nearly always in its own allocator: --detach waits for it, reports that, and uses little CPU
+slow      the recorder, or the process that requests a detach, is not scheduled between its steps
 scheduled attaching changes the scheduling of no thread, and mtrace-record does not raise its own
 users     root attaches to a process of another user; two mtrace-record at once; another user is refused
 loading   a program that loads and unloads libraries all the time, also half of them in vain, goes on, and what is left leads back
 options   each attach has its own, whatever the one before had
 exec      what the process executes is recorded, too, until it ends, or is left
-left      who was followed, works or sleeps, and what was executed, writes nothing after --detach
+left      a followed process that works, sleeps or was executed writes nothing after --detach
 shell     what a followed shell executes after --detach has no log, but for one of a recording begun below
-spaces    who records a process from another pid namespace is not taken for gone, by --attach or --pack; followed children of another one are left, too
-mounts    what another mount namespace calls by the name of a log of ours is not taken for it
+spaces    a recorder in another PID namespace does not count as dead, for --attach and --pack; followed children in another one are detached, too
+mounts    a file with the name of a log in another mount namespace is not taken for it
 named     a log is known by what its process has mapped, also where its name is the kernel's own words, or has a line break
 kept      an attach that fails has not ended the log of a process whose recorder is gone
 replaced  with --force, too, an attach that fails or is killed has changed no file; what a process still writes is not replaced
@@ -29,16 +29,16 @@ again     what was left after an exec, or whose recorder is gone, can be recorde
 between   a process that executes one program after another is attached to, whichever instant is met
 cloned    children by a bare clone, of libc's syscall or of no library at all, are recorded like those of fork
 together  windows, reports and the other options of recordings go with it, or are refused
-answers   a second attach is told so
+answers   a second attach is refused with a message
 storage   the library takes the documented part of glibc's reserve for thread-local storage, once; without that much left it is refused
 later     calls of a library that is loaded while attached are recorded, and lead back
 operators new and delete of an allocator's library, which call no malloc by name, are recorded, too, and lead back
-gaps      an executable with gaps between its segments is recorded; of one without references to us this is said
+gaps      an executable with gaps between its segments is recorded; one without references to the allocator is reported
 hooked    pages of the program that it made writable are so afterwards, and --detach answers
-signals   a program that is stopped by SIGSTOP while a thread of it is led has its own signals afterwards; where others always come first this is said
-limited   who may map no more is told so when it is attached to, or left, and both go well once it may
-refused   who cannot be attached to is told why, and goes on
-kinds     so are programs that are static, of musl, of 32 bits, or do not see our files
+signals   a program that is stopped by SIGSTOP during a remote call keeps its signals; if other signals always come first this is reported
+limited   a process that may map no more memory: --attach and --detach say so, and work after the limit is raised
+refused   --attach says why a process cannot be attached to, and the process continues
+kinds     the same for programs that are static, of musl, of 32 bits, or cannot see the files of mtrace
 own_names functions of the program have names of libc's that the collector calls
 crowd     a program of 150 threads is attached to
 """
@@ -102,7 +102,7 @@ for _ in range(4):
 time.sleep(1000)
 """
 
-# Loads and unloads copies of one library; every other one names a function that nobody has, and so is unmapped before it is a module.
+# Loads and unloads copies of one library; every other one needs a function that does not exist, and so is unmapped before it is a module.
 LOADING = r"""
 import ctypes, sys, threading, time
 libc = ctypes.CDLL(None)
@@ -407,11 +407,11 @@ def detach(pid, recorder=None):
     return done.stdout
 
 
-def ask(log, question):
+def ask(log, query):
     database = log.with_suffix(".db")
     subprocess.run([TOOLS.importer, "-f", str(log), str(database)], check=True, capture_output=True)
     with sqlite3.connect(database) as connection:
-        return connection.execute(question).fetchall()
+        return connection.execute(query).fetchall()
 
 
 def library_range(pid):
@@ -433,7 +433,7 @@ def words_to_us(pid):
             memory.seek(start)
             try:
                 data = memory.read(end - start)
-            except OSError:  # unmapped meanwhile
+            except OSError:  # unmapped since
                 continue
             n += sum(low <= word < high for word in memoryview(data[:len(data) // 8 * 8]).cast("Q"))
     return n
@@ -454,7 +454,7 @@ def changed_code(pid):
     raise Failure("the process has no ld.so")
 
 
-# A thread that a killed recorder led may be in the code still: then it stays.
+# A thread in a remote call of a killed recorder may still be in the code: then the code stays.
 def is_as_before(process, may_keep_code=False):
     changed = [] if may_keep_code else changed_code(process.pid)
     if changed:
@@ -557,7 +557,7 @@ def test_killed(folder):
 
 
 def kill_of_executed(log):
-    """What the process executed keeps the collector, and records no more: --detach names its log, which whoever killed the recorder cannot know."""
+    """The executed program keeps the collector and records no more: --detach names its log, which the process that killed the recorder cannot know."""
     process = start(sys.executable, "-c", SERVER)
     recorder = attach(process.pid, log)
     say(process, "exec 0 1")
@@ -577,7 +577,7 @@ def kill_of_executed(log):
 
 
 def test_silent(folder):
-    """Who records a process and does not answer is not gone, whatever its log is called."""
+    """A recorder that does not answer is not dead, whatever its log is called."""
     place = folder / "every.live.log"
     place.mkdir()
     process = start(sys.executable, "-c", SERVER)
@@ -594,7 +594,7 @@ def test_silent(folder):
 
 
 def leave_from_elsewhere(process, log):
-    """Nobody there can be asked: the recorder ends as soon as it finds the process led back."""
+    """No recorder can be asked there: it ends as soon as it finds the process detached."""
     nowhere = ("unshare", "--net")
     if subprocess.run([*nowhere, "true"], capture_output=True).returncode != 0:
         print("skipped: leaving from elsewhere, as no network may be unshared here")
@@ -635,7 +635,7 @@ def fault(name, number=signal.SIGKILL):
 
 
 def end_attaching(recorder, pid, folder, what):
-    """Its killer comes next. Answers whether it was attached."""
+    """Its killer comes next. Returns whether it was attached."""
     recorder.kill()
     recorder.wait()
     done = subprocess.run([TOOLS.record, "--detach", str(pid)], capture_output=True, text=True, timeout=60)
@@ -890,7 +890,7 @@ def test_patient(folder):
     recorder.send_signal(signal.SIGINT)
     said = recorder.stderr.readline()
     if "is still recorded" not in said:
-        raise Failure(f"who does not want it any more is told {said}")
+        raise Failure(f"the process that gave up printed {said}")
     recorder.kill()
     recorder.wait()
     done = subprocess.run([TOOLS.record, "--detach", str(program.process.pid)], capture_output=True, text=True, timeout=60)
@@ -958,7 +958,7 @@ def test_slow(folder):
 
 
 def ask_late(pid, log):
-    """Who asks a recorder to detach, and has no processor for a second when it is connected, is let go, and heard all the same."""
+    """A client that requests a detach and is not scheduled for a second after it connected is disconnected, but its request is handled."""
     recorder = attach(pid, log)
     done = subprocess.run(["strace", "-qq", "-o", "/dev/null", "-e", "trace=sendto", "-e", "inject=sendto:delay_enter=1500000:when=1",
                            TOOLS.record, "--detach", str(pid)], capture_output=True, text=True, timeout=60)
@@ -991,7 +991,7 @@ def status_of(pid, name):
 
 
 def stop_while_led(folder, n):
-    """At once when the thread has blocked its signals, of which the recorder does not know yet."""
+    """Immediately after the thread has blocked its signals, which the recorder does not know yet."""
     program = Workload(folder, "attached", "registers")
     pid = program.process.pid
     before = status_of(pid, "SigBlk")
@@ -1062,10 +1062,10 @@ def test_users(folder):
     if os.geteuid() != 0:
         raise harness.Skip("only root has several users")
     folder.chmod(0o777)
-    nobody = ("setpriv", "--reuid", "65534", "--clear-groups")
-    if subprocess.run([*nobody, "test", "-r", os.environ["MTRACE_TEST_COLLECTOR"]]).returncode != 0:
+    unprivileged = ("setpriv", "--reuid", "65534", "--clear-groups")
+    if subprocess.run([*unprivileged, "test", "-r", os.environ["MTRACE_TEST_COLLECTOR"]]).returncode != 0:
         raise harness.Skip("another user cannot read the collector where it was built")
-    program = Workload(folder, "attached", "poll", before=nobody)
+    program = Workload(folder, "attached", "poll", before=unprivileged)
     pid = program.process.pid
     recorders = [subprocess.Popen([TOOLS.record, "--attach", str(pid), "-o", str(folder / f"{i}.dat")], stderr=subprocess.PIPE, text=True) for i in (1, 2)]
     STARTED.extend(recorders)
@@ -1073,7 +1073,7 @@ def test_users(folder):
     if sorted("attached to process" in line for line in said) != [False, True]:
         raise Failure(f"two at once: {said}")
     if "attached to already" not in "".join(said):
-        raise Failure(f"the second was told {said}")
+        raise Failure(f"the second printed {said}")
     time.sleep(1.5)
     detach(pid)
     program.check("of another user")
@@ -1081,12 +1081,12 @@ def test_users(folder):
     if len(logs) != 1 or ask(logs[0], "SELECT count(*) FROM allocations")[0][0] < 1:
         raise Failure(f"recorded: {logs}")
     program = Workload(folder, "attached", "poll")
-    done = subprocess.run([*nobody, TOOLS.record, "--attach", str(program.process.pid), "-o", str(folder / "no.dat")], capture_output=True, text=True)
+    done = subprocess.run([*unprivileged, TOOLS.record, "--attach", str(program.process.pid), "-o", str(folder / "no.dat")], capture_output=True, text=True)
     if done.returncode == 0 or "belongs to another user" not in done.stderr and "may not be looked at" not in done.stderr:
         raise Failure(f"another user: {done.stderr}")
     program.check("another user")
     less = ("setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace")
-    program = Workload(folder, "attached", "poll", before=nobody)
+    program = Workload(folder, "attached", "poll", before=unprivileged)
     done = subprocess.run([*less, TOOLS.record, "--attach", str(program.process.pid), "-o", str(folder / "no.dat")], capture_output=True, text=True)
     if done.returncode == 0 or "without the capability CAP_SYS_PTRACE" not in done.stderr or "attach as root" in done.stderr:
         raise Failure(f"root without the capability: {done.stderr}")
@@ -1182,7 +1182,7 @@ def stays(folder):
         raise Failure(f"after --detach, and a second later: {before}, {sizes_of(folder)}")
 
 
-# Executes what it is told when it has a copy of what it got, as shells do.
+# Executes what its input names when it has a copy of its input, as shells do.
 SHELL = "read go; bash -c 'echo go; while read line; do $line; echo \"$line\"; done'; :"
 
 
@@ -1513,7 +1513,7 @@ def test_cloned(folder):
 
 
 def ctl(process, *words):
-    """The program obeys at its next event."""
+    """The program handles the command at its next event."""
     client = subprocess.Popen([TOOLS.record, "--ctl", str(process.pid), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     STARTED.append(client)
     while client.poll() is None:
@@ -1689,27 +1689,27 @@ def test_gaps(folder):
         detach(process.pid, recorder)
         is_as_before(process)
         process.stdin.close()
-        told = recorder.stderr.read()
+        messages = recorder.stderr.read()
         counted = ask(log, "SELECT count(*) FROM allocations WHERE size_bytes = 7770")
-        if counted != [(20,)] or "no call by" in told:
-            raise Failure(f"{kind}: {counted[0][0]} of 20 blocks are recorded: {told}")
+        if counted != [(20,)] or "no call by" in messages:
+            raise Failure(f"{kind}: {counted[0][0]} of 20 blocks are recorded: {messages}")
         if ask(log, f"SELECT count(*) FROM objects WHERE path LIKE '%/{kind}' AND length(build_id) = 40") != [(1,)]:
             raise Failure(f"{kind}: the build id of the executable is not recorded")
     process = start(compiled(folder, "slotless", SLOTS % "static void step(void) { }"))
     recorder = attach(process.pid, folder / "slotless.dat")
     say(process, "on")
     detach(process.pid, recorder)
-    told = recorder.stderr.read()
-    if f"no call by '{folder}/slotless' itself is recorded" not in told:
-        raise Failure(f"not said that no reference of the executable leads to us: {told}")
+    messages = recorder.stderr.read()
+    if f"no call by '{folder}/slotless' itself is recorded" not in messages:
+        raise Failure(f"not said that no reference of the executable leads to us: {messages}")
     process = start(compiled(folder, "operators", SLOTS % "void *volatile kept; static void step(void) { kept = operator new(7770); }",
                              suffix="cc"))
     recorder = attach(process.pid, folder / "operators.dat")
     say(process, "on")
     detach(process.pid, recorder)
-    told = recorder.stderr.read()
-    if ask(folder / "operators.dat", "SELECT count(*) FROM allocations WHERE size_bytes = 7770") != [(1,)] or "no call by" in told:
-        raise Failure(f"an executable that calls only C++ operators: {told}")
+    messages = recorder.stderr.read()
+    if ask(folder / "operators.dat", "SELECT count(*) FROM allocations WHERE size_bytes = 7770") != [(1,)] or "no call by" in messages:
+        raise Failure(f"an executable that calls only C++ operators: {messages}")
 
 
 def test_operators(folder):
@@ -1759,7 +1759,7 @@ def test_hooked(folder):
 
 
 def said_with_no_more_memory(pid, *words):
-    """Its address space may not grow meanwhile."""
+    """Its address space may not grow any more."""
     limits = resource.prlimit(pid, resource.RLIMIT_AS)
     resource.prlimit(pid, resource.RLIMIT_AS, (size_of(pid), limits[1]))
     done = subprocess.run([TOOLS.record, *words], capture_output=True, text=True, timeout=60)
@@ -1911,7 +1911,7 @@ def test_own_names(folder):
     process = start(TOOLS.workloads / "own_names", "echo")
     recorder = attach(process.pid, folder / "run.dat")
     say(process, "go")
-    expected, _ = harness.workload_said(process.stdout.read())
+    expected, _ = harness.workload_output(process.stdout.read())
     if process.wait(30) != 3 or recorder.wait(60) != 0:
         raise Failure(f"the program ended with {process.returncode}, mtrace-record with {recorder.returncode}")
     rows = ask(folder / "run.dat", "SELECT count(*), end_kind FROM allocations JOIN processes USING (process_id) WHERE size_bytes % 1000 = 777")

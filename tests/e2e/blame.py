@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""blame.py: what --blame-past answers is what the views say of a database whose call sites were found anew with the same functions
+"""blame.py: --blame-past answers what the views say of a database whose call sites were computed again with the same functions
 among its rules, read by stock SQLite: every report by call site, function and module, without filters and with them."""
 
 import csv

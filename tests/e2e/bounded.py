@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""bounded.py [--rings N]: a log of --aggregate, and the memory of those who make it, do not grow with what the program does.
+"""bounded.py [--rings N]: the size of an --aggregate log, and the memory of its processes, do not grow with the length of the run.
 
-A program with the profile of a server (requests of many shapes, load that comes and goes, a cache where the oldest goes) runs until it was noted N times
-that a ring or more was full. It waits while generations take more than WAIT_RINGS, so that it is as fast as the keeper is, and a keeper that does nothing makes it
-wait for ever. Each time a ring is full it notes what the files take, and the resident bytes of recorder and keeper. Generations, definitions and the
-recorder's memory may not be higher in the second half than they were in the second quarter, but for a tenth and SLACK_BYTES; the whole log has at most four
-rings, 64 bytes per live block and 1 KiB per stack, and the keeper's memory 64 MiB more. Sizes alone are compared, no times.
+A program with the profile of a server (many shapes of requests, varying load, a cache that drops the oldest entry) runs until it was noted N
+times that a rotation size or more was full. It waits while rotated files take more than WAIT_RINGS, so it is as fast as the follower; it waits
+forever if the follower does nothing. Each time, the sizes of the files and the resident bytes of recorder and follower are noted.
+Rotated files, definitions and the recorder's memory may not be higher in the second half than in the second quarter, but for a tenth and
+SLACK_BYTES. The whole log has at most four rotation sizes, 64 bytes per live block and 1 KiB per stack; the follower's memory 64 MiB more.
+No times are compared.
 """
 
 import argparse
@@ -29,7 +30,7 @@ PARTS_OF_RING = 8
 
 
 def sizes(place):
-    """Bytes of generations, of the state, of the log's definitions; and the highest number of a generation."""
+    """Bytes of rotated files, of the checkpoint and of the log's definitions; and the highest number of a rotated file."""
     generations = state = highest = 0
     for entry in os.scandir(place):
         try:
@@ -63,7 +64,7 @@ def request(depth, shape):
 
 def serve(place, n_rings):
     recorder, cache, rings, noted = os.getppid(), {}, 0, 0
-    with open(Path(place) / "figures", "w", encoding="ascii") as figures:
+    with open(Path(place) / "sizes", "w", encoding="ascii") as values:
         for number in range(10**9):
             load = 20 if number // 200 % 2 else 100  # by day and by night
             for i in range(load):
@@ -76,29 +77,29 @@ def serve(place, n_rings):
                 generations, state, definitions, highest = sizes(place)
             if highest // PARTS_OF_RING > rings:
                 rings, noted = highest // PARTS_OF_RING, noted + 1
-                print(generations, state, definitions, resident(recorder), resident(follower_of(recorder)), file=figures, flush=True)
+                print(generations, state, definitions, resident(recorder), resident(follower_of(recorder)), file=values, flush=True)
             if noted >= n_rings:
                 return
 
 
-def check_promise(tools, place, figures):
+def check_promise(tools, place, values):
     database = harness.import_log(tools, place / "run.dat", place / "run.db", "--no-symbols")
     live, stacks = database.value("SELECT count(*) FROM packed_allocation_rows"), database.value("SELECT count(*) FROM backtraces")
     promised = 4 * RING_BYTES + 64 * live + 1024 * stacks
-    log = max(generations + state + definitions for generations, state, definitions, _, _ in figures)
-    keeper = max(figure[4] for figure in figures)
-    print(f"log: {log} bytes at most, {promised} are promised for {live} live blocks and {stacks} stacks; the keeper's memory: {keeper}")
-    if log > promised or keeper > promised + (64 << 20):
+    log = max(generations + state + definitions for generations, state, definitions, _, _ in values)
+    follower = max(figure[4] for figure in values)
+    print(f"log: {log} bytes at most, {promised} are promised for {live} live blocks and {stacks} stacks; the follower's memory: {follower}")
+    if log > promised or follower > promised + (64 << 20):
         raise Failure("that is more than is promised")
 
 
-def check(figures):
-    names = ("generations", "the state", "definitions", "the recorder's memory", "the keeper's memory")
-    n = len(figures)
-    for name, column in zip(names, zip(*figures)):
+def check(values):
+    names = ("rotated files", "the checkpoint", "definitions", "the recorder's memory", "the follower's memory")
+    n = len(values)
+    for name, column in zip(names, zip(*values)):
         before, after = max(column[n // 4:n // 2]), max(column[n // 2:])
         print(f"{name}: {before} bytes at most in the second quarter, {after} in the second half")
-        if name not in ("the state", "the keeper's memory") and after > before + before // 10 + SLACK_BYTES:
+        if name not in ("the checkpoint", "the follower's memory") and after > before + before // 10 + SLACK_BYTES:
             raise Failure(f"{name} grow: {column}")
         if after == 0:
             raise Failure(f"nothing is known of {name}")
@@ -119,10 +120,10 @@ def main():
                               env=harness.environment({"MTRACE_RING_BYTES": str(RING_BYTES), "PYTHONMALLOC": "malloc"}))
         if done.returncode != 0:
             raise Failure(f"the program ended with {done.returncode}: {done.stderr}")
-        lines = (Path(place) / "figures").read_text(encoding="ascii").splitlines()
-        figures = [tuple(map(int, line.split())) for line in lines]
-        check(figures)
-        check_promise(tools, Path(place), figures)
+        lines = (Path(place) / "sizes").read_text(encoding="ascii").splitlines()
+        values = [tuple(map(int, line.split())) for line in lines]
+        check(values)
+        check_promise(tools, Path(place), values)
 
 
 if __name__ == "__main__":

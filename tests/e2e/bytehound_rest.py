@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""bytehound_rest.py CASE: bytehound's REST interface says what SQL says of the same recording.
+"""bytehound_rest.py CASE: bytehound's REST interface returns what SQL finds in the same recording.
 
 rows      allocations, groups and their filters, sorted and by pages
 calls     calls of mmap and mallopt, and their stacks
 curves    the list and the timelines
 files     exports and the tree as text
 readme    the requests of bytehound's README, letter by letter
-samples   what a recording of samples cannot say
-long_files  answers that are sent while they are made; a program that calls exec
-wrong     what is no such parameter or value
+samples   requests that a recording of samples cannot answer
+long_files  answers that are sent while they are computed; a program that calls exec
+wrong     unknown parameters and values
 """
 
 import itertools
@@ -133,13 +133,13 @@ def filters(asked):
 def rows(asked):
     n_rows = 0
     for given, condition in filters(asked):
-        said = asked.json("allocations", **given)
+        output = asked.json("allocations", **given)
         wanted = asked.sql(f"SELECT allocation_id, address, size_bytes, alloc_ns, free_ns, backtrace_id, free_backtrace_id, chain_position, chain_id, "
                            f"usable_bytes - size_bytes FROM allocations v WHERE {condition} ORDER BY allocation_id")
-        expect(f"{given}: total_count", said["total_count"], len(wanted))
+        expect(f"{given}: total_count", output["total_count"], len(wanted))
         found = [(a["id"], a["address"], a["size"], ns(a["timestamp"]) - asked.start, a["deallocation"] and ns(a["deallocation"]["timestamp"]) - asked.start,
                   a["backtrace_id"], a["deallocation"] and a["deallocation"]["backtrace_id"],
-                  a["position_in_chain"] + 1 if a["chain_length"] > 1 else None, a["extra_space"]) for a in said["allocations"]]
+                  a["position_in_chain"] + 1 if a["chain_length"] > 1 else None, a["extra_space"]) for a in output["allocations"]]
         expect(f"{given}", found, [(*row[:8], row[9] or 0) for row in wanted])
         n_rows += len(found)
         groups = asked.json("allocation_groups", **given)
@@ -221,13 +221,13 @@ def curves(asked):
     expect("the list", (listed[0]["final_allocated"], listed[0]["final_allocated_count"]), asked.sql("SELECT coalesce(sum(size_bytes * is_leaked), 0), coalesce(sum(is_leaked), 0) FROM allocations")[0])
     expect("times", (ns(listed[0]["timestamp"]), ns(listed[0]["runtime"])), (asked.start, asked.end))
     for path, condition in (("timeline", "1"), ("timeline_leaked", "is_leaked")):
-        said = asked.json(path)
-        expect(path, set(said), {"xs", "size_delta", "count_delta", "allocated_size", "allocated_count", "allocations", "deallocations"})
-        expect("lengths", {len(column) for column in said.values()}, {1000})
-        born, freed, size = asked.sql(f"SELECT count(*), count(free_ns), coalesce(sum(size_bytes), 0) - coalesce(sum(CASE WHEN free_ns IS NOT NULL THEN size_bytes END), 0) FROM allocations WHERE {condition}")[0]
-        expect(f"{path}: sums", (sum(said["allocations"]), sum(said["deallocations"]), said["allocated_size"][-1], said["allocated_count"][-1]), (born, freed, size, born - freed))
-        expect(f"{path}: deltas", list(itertools.accumulate(said["size_delta"])), said["allocated_size"])
-        expect(f"{path}: deltas of blocks", list(itertools.accumulate(said["count_delta"])), said["allocated_count"])
+        output = asked.json(path)
+        expect(path, set(output), {"xs", "size_delta", "count_delta", "allocated_size", "allocated_count", "allocations", "deallocations"})
+        expect("lengths", {len(column) for column in output.values()}, {1000})
+        allocated, freed, size = asked.sql(f"SELECT count(*), count(free_ns), coalesce(sum(size_bytes), 0) - coalesce(sum(CASE WHEN free_ns IS NOT NULL THEN size_bytes END), 0) FROM allocations WHERE {condition}")[0]
+        expect(f"{path}: sums", (sum(output["allocations"]), sum(output["deallocations"]), output["allocated_size"][-1], output["allocated_count"][-1]), (allocated, freed, size, allocated - freed))
+        expect(f"{path}: deltas", list(itertools.accumulate(output["size_delta"])), output["allocated_size"])
+        expect(f"{path}: deltas of blocks", list(itertools.accumulate(output["count_delta"])), output["allocated_count"])
     memory = asked.json("timeline_maps")
     expect("memory", set(memory), {"xs", "address_space", "rss", "anonymous", "dirty", "clean", "swap"})
     expect("rss", memory["rss"], asked.column("SELECT sum(rss_bytes) FROM memory_samples GROUP BY at_ns ORDER BY at_ns"))
@@ -285,7 +285,7 @@ def wrong(asked):
 
 
 def samples(tools, folder):
-    """What is made of single blocks refuses, where they are samples; what never ends is the sum of what samples stand for."""
+    """Requests about single blocks are refused for samples; leaks are the sum of what samples stand for."""
     harness.run([tools.record, "-q", "-o", folder / "few.dat", "--sample-bytes=16384", "--", tools.workloads / "samples"], folder)
     harness.import_log(tools, folder / "few.dat", folder / "few.db")
     with Server([folder / "few.db"], folder) as server:
@@ -297,7 +297,7 @@ def samples(tools, folder):
 
 
 def long_files(tools, folder):
-    """An answer that is sent while it is made has the type of its kind, too; a process that calls exec frees nothing."""
+    """A streamed answer has the content type of its kind, too; a process that calls exec frees nothing."""
     harness.record_database(tools, folder, "long", ["/bin/sh", "-c", f"exec {sys.executable} -c 'import ast, json'"])
     with Server([folder / "long.db"], folder) as server:
         asked = Asked(server, folder / "long.db")
@@ -313,7 +313,7 @@ CASES = {"rows": rows, "calls": calls, "curves": curves, "files": files, "readme
 ALONE = {"samples": samples, "long_files": long_files}
 WORKLOADS = {"rows": ("thread_ends", "realloc_edges"), "calls": ("thread_ends", "mappings", "mallopt_calls"), "curves": ("thread_ends", "mappings"),
              "files": ("realloc_edges",), "readme": ("thread_ends",), "wrong": ("leak_c",)}
-# At least as many calls of mmap, munmap and mallopt.
+# There are at least that many calls of mmap, munmap and mallopt.
 CALLS = {"mappings": (5, 3, 0), "mallopt_calls": (0, 0, 3)}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The workloads as test cases, and the SQL of what they say about themselves."""
+"""The workloads as test cases, and the SQL of their expectations."""
 
 import sys
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 # A workload's own blocks have sizes that end in 777; the first process is the one that was started.
 OWN = "FROM allocations WHERE size_bytes % 1000 = 777 AND process_id = 1"
 
-# What tests/workloads/stepped.c counted is the size of a block by its alignment.
+# tests/workloads/stepped.c reports a count as the size of a block, identified by its alignment.
 STEPPED_COUNT = "(SELECT size_bytes / 1000 FROM allocations WHERE alignment = {} AND process_id = 1)"
 STEPPED_FAILURES = "(SELECT count(*) FROM allocation_failures JOIN kinds USING (kind) WHERE name = '{}' AND process_id = 1)"
 
@@ -28,7 +28,7 @@ SQL = {
     "mallopts": "SELECT count(*) FROM mallopts WHERE process_id = 1 AND call = 'mallopt'",
     "malloc_trims": "SELECT count(*) FROM mallopts WHERE process_id = 1 AND call = 'malloc_trim'",
     "results": "SELECT sum(result) FROM mallopts WHERE process_id = 1",
-    # PROT_READ and MAP_ANONYMOUS: the workload's alone.
+    # PROT_READ and MAP_ANONYMOUS: only the workload maps such memory.
     "mapped_pages_live": "SELECT sum(length) / 4096 FROM mmaps WHERE prot = 1 AND flags & 32 AND unmapped_ns IS NULL",
     "mmap_calls": "SELECT count(DISTINCT mmap_call_id) FROM mmaps WHERE prot = 1 AND flags & 32 "
                   "AND remapped_from_id IS NULL",
@@ -39,17 +39,17 @@ SQL = {
     "unlooked": "SELECT value FROM meta WHERE key = 'mmaps.unlooked'",
     "aligned_to_a_page": "SELECT count(*) FROM allocations WHERE alignment = 4096 AND is_leaked AND process_id = 1",
     "with_elided": f"SELECT (SELECT count(*) {OWN}) + (SELECT sum(elided_blocks) FROM backtrace_totals)",
-    "with_culled_bytes": f"SELECT (SELECT sum(size_bytes) {OWN}) + (SELECT sum(elided_bytes) FROM backtrace_totals)",
+    "with_elided_bytes": f"SELECT (SELECT sum(size_bytes) {OWN}) + (SELECT sum(elided_bytes) FROM backtrace_totals)",
     "crossed": "SELECT count(*) FROM allocations WHERE size_bytes = 777 AND free_ns IS NOT NULL",
     # Blocks whose innermost frame is in the module.
     **{f"in_{module.lower().replace('-', '_')}":
        "SELECT count(*) FROM allocations a JOIN backtraces b ON b.backtrace_id = a.backtrace_id JOIN frames USING (frame_id) "
        f"JOIN objects USING (object_id) WHERE path LIKE '%/gconv/{module}.so'" for module in ("UTF-16", "UTF-32", "UNICODE")},
-    # Code in no file has no tables that we know: what is behind it is a guess, or not there.
+    # Code without a file has no unwind tables: frames outside of it are guessed or missing.
     "complete_through_jit": "SELECT count(*) FROM allocations a JOIN backtraces b ON b.backtrace_id = a.backtrace_id "
                             "WHERE size_bytes IN (1777, 2777) AND status = 'complete'",
     "jit_positions": "SELECT count(*) FROM frames WHERE object_id IS NULL AND object_offset <> 0",
-    # By the frame pointer the caller is found.
+    # The frame pointer finds the caller.
     "called_through": "SELECT count(*) FROM allocations a WHERE size_bytes = 1777 AND EXISTS (SELECT 1 FROM stack_frames f "
                       "WHERE f.backtrace_id = a.backtrace_id AND function = 'call_through')",
     "children_blocks": "SELECT count(*) FROM allocations WHERE size_bytes = 3777 AND process_id > 1 AND is_leaked",
@@ -59,7 +59,7 @@ SQL = {
     "whole_behind": "SELECT count(*) > 0 AND sum(coalesce(status, '') <> 'complete') = 0 FROM allocation_failures f JOIN kinds k "
                     "ON k.kind = f.kind AND k.name = 'aligned_alloc' LEFT JOIN backtraces b USING (backtrace_id)",
     "all_handled": f"SELECT {STEPPED_FAILURES.format('reallocarray')} = {STEPPED_COUNT.format(128)}",
-    # Of those that were left, some had written all by then.
+    # Some of the interrupted calls had already written their event.
     "all_that_failed": f"SELECT {STEPPED_FAILURES.format('malloc')} BETWEEN {STEPPED_COUNT.format(64)} "
                        f"AND {STEPPED_COUNT.format(64)} + {STEPPED_COUNT.format(128)}",
     "heap_kept": "SELECT count(*) FROM allocations WHERE size_bytes IN (1777, 5777) AND is_leaked",
@@ -72,7 +72,7 @@ SQL = {
     "deepest": "SELECT max(depth) >= 30000 FROM backtraces",
 }
 
-# Of groups, tags and phases: what stands behind the dot is the name.
+# Names of groups, tags and phases stand after the dot.
 NAMED = f"{OWN} AND group_id IN (SELECT group_id FROM allocation_groups WHERE name = '{{0}}')"
 TAGGED = "FROM by_tag WHERE process_id = 1 AND key || '=' || value = '{0}'"
 IN_PHASE = "FROM phases WHERE name = '{0}'"
@@ -86,8 +86,8 @@ SQL_BY_NAME = {
     "moved_in": "SELECT moved_in_bytes FROM by_group WHERE name = '{0}'",
     "live_in_group": "SELECT leaked_bytes FROM by_group WHERE name = '{0}'",
     "live_blocks_in_group": "SELECT leaked_blocks FROM by_group WHERE name = '{0}'",
-    "born_in_group": "SELECT allocated_bytes FROM by_group WHERE name = '{0}'",
-    "ended_in_group": "SELECT freed_bytes FROM by_group WHERE name = '{0}'",
+    "allocated_in_group": "SELECT allocated_bytes FROM by_group WHERE name = '{0}'",
+    "freed_in_group": "SELECT freed_bytes FROM by_group WHERE name = '{0}'",
     "group_peak": "SELECT peak_bytes FROM by_group WHERE name = '{0}'",
     "groups_named": "SELECT count(*) FROM allocation_groups WHERE name = '{0}'",
     "tag_bytes": f"SELECT sum(size_bytes) {OWN} AND group_id IN (SELECT group_id FROM allocation_group_tags WHERE key || '=' || value = '{{0}}')",
@@ -109,7 +109,7 @@ SQL_BY_NAME = {
     "pool_peak": "SELECT peak_bytes FROM by_pool WHERE name = '{0}' AND process_id = 1",
     "pool_held": "SELECT held_bytes FROM by_pool WHERE name = '{0}' AND process_id = 1",
     "pool_spare": "SELECT spare_bytes FROM by_pool WHERE name = '{0}' AND process_id = 1",
-    # Blocks of one size whose stacks are not cut.
+    # Blocks of one size with complete stacks.
     "through_outer": "SELECT count(*) FROM allocations a JOIN backtraces b USING (backtrace_id) WHERE size_bytes = {0}777 AND status <> 'truncated' "
                      "AND EXISTS (SELECT 1 FROM stack_frames f WHERE f.backtrace_id = a.backtrace_id AND function = 'outer')",
     "after_marker": f"SELECT sum(size_bytes) {OWN} AND marker_id = (SELECT marker_id FROM markers WHERE name = '{{0}}')",
@@ -150,7 +150,7 @@ SQL |= {
                        "WHERE n.path LIKE 'sqlite;%;blocks;block'",
     "known_nine_tenths": "SELECT claimed_bytes * 100 / live_bytes >= 90 FROM object_walks",
     "bad_object_records": "SELECT coalesce((SELECT value FROM meta WHERE key = 'objects.bad_records'), 0)",
-    # V14: all there is of blocks is in the tree, and nothing else but roots that are no blocks.
+    # V14: the tree has all blocks, and otherwise only roots that are no blocks.
     "tree_is_claims": "SELECT (SELECT sum(self_bytes) FROM object_nodes) - (SELECT sum(coalesce((SELECT usable_bytes FROM allocations a "
                       "WHERE a.allocation_id = c.allocation_id), declared_bytes)) FROM object_claims c WHERE NOT is_repeated)",
     "few_nodes": "SELECT count(*) < 100 FROM object_nodes",
@@ -161,7 +161,7 @@ SQL |= {
     "messages": "SELECT count(*) FROM meta WHERE key LIKE 'message.%' AND value LIKE '%override_next_timestamp%'",
     "tags": "SELECT count(DISTINCT key || '=' || value) FROM allocation_group_tags",
     "odd_tags": "SELECT count(*) FROM by_tag WHERE key = 'k, e=y' AND value = 'v\"a''l%ué' AND allocated_bytes = 3777",
-    "ids_told": f"SELECT count(*) {OWN} AND thread_id || ' ' || free_thread_id = (SELECT name FROM markers)",
+    "ids_reported": f"SELECT count(*) {OWN} AND thread_id || ' ' || free_thread_id = (SELECT name FROM markers)",
     "wrong_group_bytes": f"SELECT coalesce(sum(size_bytes), 0) {OWN} AND (group_id = 0) <> (size_bytes IN (50777, 60777))",
     "usable_is_known": f"SELECT min(usable_bytes >= size_bytes) {OWN} AND group_id > 1",
     "child_group_bytes": "SELECT sum(size_bytes) FROM allocations WHERE process_id = 2 AND group_id IN "
@@ -184,7 +184,7 @@ class Case:
     argv: list
     options: list = field(default_factory=list)  # of mtrace-record
     env: dict = field(default_factory=dict)
-    expect: dict = field(default_factory=dict)  # beside, or instead of, what the workload says; None: do not compare
+    expect: dict = field(default_factory=dict)  # beside, or instead of, what the workload prints; None: do not compare
     sql: dict = field(default_factory=dict)
     end: tuple = None  # (end_kind, end_value) of the first process; None: do not compare
     end_without_recorder: tuple = None
@@ -195,7 +195,7 @@ class Case:
     leaves: tuple = ()  # files the program leaves whose content differs from run to run
 
     def own_env(self):
-        """What of the environment is not meant for us."""
+        """Environment variables that are not for mtrace."""
         return {name: value for name, value in self.env.items() if not name.startswith("MTRACE_")}
 
 
@@ -209,7 +209,7 @@ CASES = {name: plain(name) for name in (
     "coroutines", "lost_neighbour", "exceptions", "thread_ends", "signal_stack", "signal_storm",
     "stack_holes", "stack_holes_without_tables")}
 
-# The check list of groups, by its lines. A child's log is compared where it is followed.
+# Groups, by line of the check list. The log of a child is compared if children are followed.
 GROUP_CASES = {"t1_ids": "ids", "t2_nested": "nested", "t3_stale": "stale", "t4_tags": "tags", "t5_t6_ends": "ends", "t8_untracked": "untracked",
                "t9_switching": "switching", "t11_handed_over": "handed_over", "t12_late": "late", "phases": "phases", "deep_phases": "deep_phases", "switches": "many",
                "deep_scopes_of_a_crowd": "crowd", "calls_of_bytehound": "bytehound", "a_million_groups": "a_million"}
@@ -228,17 +228,17 @@ CASES |= {"objects_of_cxx": plain("containers"), "objects_of_containers": plain(
 CASES |= {"v9_pool_in_child": Case(["pools", "late"], options=["--follow-children"], end=("exit", 0))}
 CASES |= {"charging_server": plain("charging_server"), "charges": plain("charges")}
 
-# The check list of trackers. What a callback was told stands in a marker: the threads of birth and end.
-TRACKER_CASES = {"t5_sizes_told": "sizes", "t6_groups_told": "groups", "t7_callback_allocates": "nested", "t7_callback_frees": "unreported",
-                 "t8_t9_silent": "silent", "t10_replaced": "replaced", "t12_told_late": "late", "callback_never_returns": "never_returns",
-                 "told_in_a_crowd": "crowd", "told_at_once": "at_once", "moves_told": "moves", "moves_told_in_a_crowd": "moves_of_a_crowd"}
+# Trackers, by line of the check list. A marker has what the callback received: the threads of allocation and free.
+TRACKER_CASES = {"t5_sizes_reported": "sizes", "t6_groups_reported": "groups", "t7_callback_allocates": "nested", "t7_callback_frees": "unreported",
+                 "t8_t9_silent": "silent", "t10_replaced": "replaced", "t12_reported_late": "late", "callback_never_returns": "never_returns",
+                 "reported_by_many_threads": "crowd", "reported_simultaneously": "at_once", "moves_reported": "moves", "moves_reported_by_many_threads": "moves_of_a_crowd"}
 CASES |= {name: Case(["trackers", part], end=("exit", 0), least_events=2, may_drop=part == "never_returns",
-                      # A free waits for nothing before it is stamped (CK-1 of collector/os/clock.h): set right, and counted.
+                      # A free gets its timestamp without waiting (CK-1 of collector/os/clock.h): inversions are corrected and counted.
                       anomalies=("anomaly.clock_inversion",) if part in ("crowd", "at_once", "moves_of_a_crowd") else ())
           for name, part in TRACKER_CASES.items()}
-CASES |= {"t12_told_in_child": Case(["trackers", "late"], options=["--follow-children"], end=("exit", 0))}
+CASES |= {"t12_reported_in_child": Case(["trackers", "late"], options=["--follow-children"], end=("exit", 0))}
 
-STEPPED = [(what, does, stride) for what, stride in (("same", "1"), ("again", "1"), ("anew", "1"), ("charged", "1"), ("heap", "1"), ("told", "1"), ("named", "1"),
+STEPPED = [(what, does, stride) for what, stride in (("same", "1"), ("again", "1"), ("elsewhere", "1"), ("charged", "1"), ("heap", "1"), ("reported", "1"), ("named", "1"),
                                                      ("dead", "1"), ("first", "10"), ("last", "10"))
            for does in ("leave", "allocate", "fork") if does == "leave" or what not in ("again", "last")]
 
@@ -248,116 +248,116 @@ FORKED_BETWEEN = ("group", "intern", "marker", "phase", "pool", "handles", "coun
 CASES |= {
     "fork_children": plain("fork_children"),
     "threads_in_children": Case(["threads_in_children"], options=["--follow-children"], end=("exit", 0)),
-    # Not what we know of its functions changes the program, nor that malloc's memory shall be zeroed.
+    # Neither known functions of an embedded allocator nor --zero-memory change the program.
     "inside_by_name": Case(["named_allocator"], options=["--zero-memory"], least_events=5, end=("exit", 0)),
     "touched_pages": plain("touched_pages"),
-    # Seen from outside, too.
+    # The same seen from outside of the program.
     "touched_pages_for_long": Case(["touched_pages", "300"], end=("exit", 0)),
-    # Whoever takes a lock around fork, or unwinds with one held, hangs in a few of these.
+    # A collector that locks around fork, or unwinds with a lock held, hangs in some of these.
     "many_forks": Case(["fork_children", "fork", "200"], end=("exit", 0)),
     "many_raw_forks": Case(["fork_children", "_Fork", "200"], end=("exit", 0)),
     "raw_fork_children": Case(["fork_children", "_Fork"], end=("exit", 0)),
-    # A handler that interrupted us forks: the child goes on in what was interrupted, and dies of whatever it does not find.
+    # A signal handler that interrupted the collector forks: the child continues in the interrupted code.
     **{f"fork_in_handler_{name}": Case(["fork_in_handler", *argv], end=("exit", 0), expect={"children_blocks": None})
        for name, argv in {"fork": ["fork", "200"], "atfork": ["atfork", "200"], "_Fork": ["_Fork", "200"],
                           "syscall": ["syscall", "200"], "threads": ["fork", "100", "400"]}.items()},
-    # So it is where it interrupted what says something about the program, at each instruction.
+    # The same at each instruction of calls that describe the program (groups, markers, mappings, …).
     **{f"fork_in_handler_of_{what}": Case(["forked_between", what, "@/gaps_left.so"], end=("exit", 0), expect={"allocated": None}, least_events=1)
        for what in FORKED_BETWEEN},
     **{f"fork_in_handler_of_followed_{what}": Case(["forked_between", what], options=["--follow-children"], end=("exit", 0), may_drop=True, least_events=1)
        for what in ("marker", "group")},
-    # Followed, it has a log of its own from there on, and says how many events came before that.
+    # A followed child has its own log from then on, which says how many events came before.
     **{f"fork_in_handler_followed_{how}": Case(["fork_in_handler", how, "40"], options=["--follow-children"], end=("exit", 0),
                                                may_drop=True) for how in ("fork", "atfork")},
-    # The kernel reads what an exec is given, and says what it cannot read.
+    # The kernel reads the arguments of exec, and reports unreadable ones.
     "unreadable_exec": Case(["unreadable_exec"], end=("exit", 0), least_events=2),
     "unreadable_exec_followed": Case(["unreadable_exec"], options=["--follow-children", "--quiet"], end=("exit", 0), least_events=2),
-    # Libraries bind to the program's symbols first, and so would ours.
+    # Libraries bind to the program's symbols first, and the collector must not.
     "own_names": plain("own_names", end=("exit", 3)),
     "own_names_with_oracle": Case(["own_names"], options=["--unwinder=check"], end=("exit", 3)),
     "before_and_after_main": plain("before_and_after_main", end=("exit", 3)),
-    # A handler leaves what it interrupted, for good, or comes back to it.
+    # A signal handler leaves the interrupted code for good, or returns to it later.
     **{f"abandoned_{way}": Case(["abandoned", way], end=("exit", 0), may_drop=True, expect={"abandoned": 1}, sql={
         "abandoned": "SELECT value > 0 FROM meta WHERE key = 'events.dropped.abandoned'"})
        for way in ("own", "deep", "alternate", "coroutine")},
-    # What it left had opened a file, and mapped memory.
+    # The abandoned code had opened a file, and mapped memory.
     **{f"abandoned_{what}": Case(["forked_between", what, "-", "leave"], end=("exit", 0), may_drop=True, expect={"allocated": None}, least_events=1)
        for what in ("trim", "report")},
     **{f"interrupted_{way}": Case(["abandoned", way], end=("exit", 0)) for way in ("handler", "piece", "switched")},
-    # A handler does so at each instruction of a recording, one after the other.
+    # A signal handler does so at each instruction of a recording, one after another.
     **{f"stepped_{what}_{does}": Case(["stepped", what, does, stride], end=("exit", 0), may_drop=does == "leave",
                                            is_long=what in ("first", "last"))
        for what, does, stride in STEPPED},
     "deep_recursion": plain("deep_recursion", expect={"deepest": 1}),
-    # Without following, the log ends with the first image: 100 blocks of round 0, lost at exec but not leaked.
+    # Without --follow-children the log ends with the first image: 100 blocks of round 0, lost at exec but not leaked.
     "exec_again": plain("exec_again", end=("exec", None), expect={
         "allocated": 100, "allocated_bytes": 77700, "freed": None, "leaked_blocks": 0, "leaked_bytes": 0}),
-    # The image after exec is privileged: the loader preloads nothing there, and the log ends with the first.
+    # The image after exec is privileged: the loader preloads nothing into it, and the log ends with the first image.
     "privileged_exec": Case(["privileged_exec", "copy"], end=("exec", None), leaves=("copy",), expect={
         "allocated": 10, "allocated_bytes": 17770, "freed": 0, "leaked_blocks": 0, "leaked_bytes": 0}),
-    # What a sanitizer's runtime says of leaks names the callers of malloc, us among them.
-    # mtrace-record chooses the library that sees its operators, and makes AddressSanitizer bear it: no bare preload of those.
+    # Leak reports of a sanitizer name the callers of malloc, which include the collector. mtrace-record preloads the library that sees its operators,
+    # and makes AddressSanitizer accept it: no bare preload of those.
     **{f"{name}_{sanitizer}_sanitizer": plain(
         f"{name}_{sanitizer}_sanitizer", env={"LSAN_OPTIONS": "detect_leaks=0"},
         options=["--quiet"] if name == "exceptions" or sanitizer == "address" else [])
        for sanitizer in ("address", "thread", "leak") for name in ("threads", "fork_alone", "exceptions")},
     "jemalloc_calls": plain("jemalloc_calls"),
-    # One event for one call, whatever of its own exported functions the allocator calls meanwhile.
+    # One event for one call, even if the allocator calls its own exported functions.
     "nested_calls": plain("nested_calls"),
     "jemalloc_allocator": plain("jemalloc_allocator"),
     "tcmalloc_minimal_allocator": plain("tcmalloc_minimal_allocator"),
     "mimalloc_allocator": plain("mimalloc_allocator"),
-    # Each malloc that fails before a handler throws is a failure; allocators' operators call none by name.
+    # Each malloc that fails before a new handler throws is a failure; operators of allocators call no malloc by name.
     "operators": plain("operators", expect={"failed": 12}),
-    # Operators that do not call malloc by name. mtrace-record chooses the library that sees them: no bare preload.
+    # Operators that do not call malloc by name. mtrace-record preloads the library that sees them: no bare preload.
     "jemalloc_operators": plain("jemalloc_operators", options=["--quiet"]),
     "tcmalloc_minimal_operators": plain("tcmalloc_minimal_operators", options=["--quiet"]),
-    # Where new finds no memory, mimalloc aborts.
+    # mimalloc aborts if new finds no memory.
     "mimalloc_operators": Case(["mimalloc_operators", "enough"], options=["--quiet"], end=("exit", 0)),
-    # The allocator is inside the executable, its functions are redirected as mtrace-record planned it: no bare preload.
+    # The allocator is inside the executable, and its functions are redirected as mtrace-record planned: no bare preload.
     **{name: plain(name, options=["--quiet"]) for name in (
         "jemalloc_inside", "jemalloc_inside_fixed", "tcmalloc_inside", "jemalloc_inside_calls", "jemalloc_prefixed_rjem_",
         "jemalloc_prefixed_any_")},
-    # A new that throws does not return to us: of the two that find no memory one is a failure.
+    # An operator new that throws does not return to the collector: of two that find no memory, one is recorded as a failure.
     **{name: plain(name, options=["--quiet"], expect={"failed": 1})
        for name in ("jemalloc_inside_operators", "tcmalloc_inside_operators")},
     "leak_c": plain("leak_c"),
     "leak_cxx": plain("leak_cxx"),
-    # A log that has to grow cannot, where its path leads nowhere; what is lost is counted.
+    # The log cannot grow because its path leads nowhere; lost events are counted.
     "chroot_away": plain("chroot_away", may_drop=True),
-    # A child of vfork cannot be told from its parent: its exec is not the end of our image. Ours is.
+    # A vfork child looks like its parent: its exec is not the end of the parent's image, but the parent's exec is.
     "seccomp_vfork": plain("seccomp_vfork"),
     "seccomp_vfork_exec": Case(["seccomp_vfork", "exec"], end=("exec", None), expect={"leaked_blocks": 0, "leaked_bytes": 0}),
     "seccomp_vfork_kill": Case(["seccomp_vfork", "kill"], end=("signal", 9)),
     "seccomp_filter": plain("seccomp_filter", may_drop=True),
-    # The thread leaves by the bare system call: nobody sees it go.
+    # The thread exits by a bare system call, which the collector does not see.
     "seccomp_strict": plain("seccomp_strict", end=None, may_drop=True),
     **{f"seccomp_strict_{how}": Case(["seccomp_strict", how], may_drop=True) for how in ("syscall_prctl", "syscall_seccomp")},
     **{f"tsc_forbidden_{how}": Case(["tsc_forbidden", how], end=("exit", 0)) for how in ("prctl", "syscall")},
     "tsc_forbidden_waiting": plain("tsc_forbidden", env={"MTRACE_DISABLE_BY_DEFAULT": "1", "MTRACE_SIGNAL_TOGGLE": "SIGUSR2"}),
     "limit_file_size": plain("limit_file_size", may_drop=True),
     "cancel_plugin": Case(["cancel_host", "@/cancel_plugin.so"], end=("exit", 0)),
-    # libunwind's own system calls are cancellation points, in places where the program has none.
+    # System calls of libunwind are cancellation points in places where the program has none.
     "cancel_plugin_checked": Case(["cancel_host", "@/cancel_plugin.so"], env={"MTRACE_UNWINDER": "check"}, end=("exit", 0)),
-    # What ends in dlclose is of who called it: none of our frames is on any stack.
+    # Blocks freed by dlclose belong to its caller: no frame of mtrace is on any stack.
     "twin_libraries": Case(["twin_libraries", "@/twin_left.so", "@/twin_right.so"], end=("exit", 0), expect={"own_frames": 0}, sql={
         "own_frames": "SELECT count(*) FROM frames WHERE object_id IN (SELECT object_id FROM objects WHERE path LIKE '%libmtrace%')"}),
-    # Without a build-id each opening is another module: more of them than can be loaded at once.
+    # Without a build ID each opening is another module: more of them than can be loaded together.
     "many_twins": Case(["twin_libraries", "@/gaps_left.so", "@/gaps_right.so", "4200"], end=("exit", 0)),
-    # 4096 at once are told apart: the 100 more of its own, and what else is met behind them, are counted.
+    # 4096 modules loaded together are told apart: 100 more, and others met after them, are counted.
     "many_modules": Case(["many_modules", "@/twin_left.so", "4196"], end=("exit", 0), expect={"unnamed": 1},
                          sql={"unnamed": "SELECT value BETWEEN 100 AND 105 FROM meta WHERE key = 'modules.unnamed'"}),
     "converters": plain("converters"),
     "jit_code": plain("jit_code"),
     "jit_code_in_gap": Case(["jit_code_in_gap", "0x8000000"], end=("exit", 0)),
     "twins_with_gaps": Case(["twin_libraries", "@/gaps_left.so", "@/gaps_right.so"], end=("exit", 0)),
-    # Time stamps alone say who had the block first: as they are made, asked of the kernel, computed.
+    # Only timestamps tell which thread had the block first: from the counter, from the kernel, and computed.
     "handover": plain("handover", is_long=True),
     "handover_monotonic": plain("handover", is_long=True, env={"MTRACE_CLOCK": "monotonic"}),
     "handover_without_tsc": Case(["handover", "no_tsc"], is_long=True, end=("exit", 0)),
     "handover_uncompressed": plain("handover", is_long=True, options=["--no-compress"]),
     "crossed_frees": plain("crossed_frees"),
-    # Rows of temporary blocks are gone, those of blocks that changed hands are not.
+    # Rows of temporary blocks are elided, those of blocks handed to other threads are not.
     "crossed_frees_elided": plain("crossed_frees", options=["--cull-temporary=1000"], expect={
         "allocated": None, "allocated_bytes": None, "freed": None, "leaked_blocks": 0, "leaked_bytes": 0, "many_elided": 1},
         sql={"many_elided": "SELECT sum(elided_blocks) > 100000 FROM backtrace_totals"}),
@@ -376,18 +376,18 @@ CASES |= {
     "end_term": Case(["ends", "term"], end=("signal", 15), end_without_recorder=("unknown", None)),
     "end_other_thread": Case(["ends", "thread"], end=("exit", 6)),
     "bad_frees": plain("bad_frees", anomalies=("anomaly.unknown_free", "anomaly.unknown_realloc")),
-    # The log has the free that glibc ends the process for.
+    # The log contains the free for which glibc aborts the process.
     "bad_frees_noticed": Case(["bad_frees", "noticed"], end=("signal", 6), least_events=5, anomalies=("anomaly.unknown_free",)),
     "no_free_stacks": Case(["threads"], options=["--no-free-backtraces"], end=("exit", 0)),
     "uncompressed": Case(["threads"], options=["--no-compress"], end=("exit", 0)),
 }
 
-# Their names say which allocator they have.
+# Their names contain their allocator.
 for name, case in CASES.items():
     case.expect |= {"allocator": known for known in ("jemalloc", "tcmalloc", "mimalloc") if name.startswith(known)}
 CASES["leak_c"].expect["allocator"] = "glibc"
 
-# What a bare LD_PRELOAD has to show, too; everything else differs only in who packs the log.
+# Cases that also run with a bare LD_PRELOAD; all others differ only in the process that packs the log.
 WITHOUT_RECORDER = ("threads", "short_threads", "fork_alone", "fork_children", "spawn_children", "exec_again", "end_exit",
                     "end_immediate", "end_quick", "end_abort", "end_kill", "chdir_away", "close_descriptors", "many_forks", "signal_storm",
                     "seccomp_strict", "limit_file_size", "cancel_plugin", "leak_c")

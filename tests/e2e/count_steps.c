@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * count_steps DATABASE COMMAND [NAME=VALUE…]: asks a question, drops its answer, and prints how
+ * count_steps DATABASE COMMAND [NAME=VALUE…]: runs a query, drops its answer, and prints how
  * many steps SQLite's virtual machine took for it: the same number on any machine, however busy.
  */
 #include "lib/base/error.h"
@@ -14,7 +14,7 @@
 
 static int64_t n_steps;
 
-/* At the end of a statement, whose counter begins anew. */
+/* Called at the end of a statement, whose counter then starts again. */
 static int add_steps(unsigned kind, void *context, void *stmt, void *time)
 {
     (void)kind;
@@ -32,42 +32,42 @@ static int watch(sqlite3 *db, const char **message, const void *api)
     return sqlite3_trace_v2(db, SQLITE_TRACE_PROFILE, add_steps, NULL);
 }
 
-static int ask(char **arguments, struct queries *question, FILE *out, struct error *err)
+static int ask(char **arguments, struct query_request *request, FILE *out, struct error *err)
 {
     const struct queries_output output = {.out = out};
     const struct command *command;
     int rc = queries_find_command(arguments[1], &command, err);
 
     if (rc == 0) {
-        queries_set_command(question, command);
-        rc = queries_set_database(question, arguments[0], err);
+        queries_set_command(request, command);
+        rc = queries_set_database(request, arguments[0], err);
     }
     for (char **argument = arguments + 2; rc == 0 && *argument; argument++) {
         char *value = strchr(*argument, '=');
 
         if (value)
             *value++ = '\0';
-        rc = queries_set(question, *argument, value, err);
+        rc = queries_set(request, *argument, value, err);
     }
-    return rc == 0 ? queries_ask(question, &output, err) : rc;
+    return rc == 0 ? queries_run(request, &output, err) : rc;
 }
 
 int main(int argc, char **argv)
 {
-    struct queries *question = queries_new(NULL, NULL);
+    struct query_request *request = queries_new(NULL, NULL);
     FILE *out = fopen("/dev/null", "w");
     struct error err = {0};
 
-    if (argc < 3 || !question || !out
+    if (argc < 3 || !request || !out
         || sqlite3_auto_extension((void (*)(void))(uintptr_t)watch) != SQLITE_OK) {
         (void)fprintf(stderr, "usage: count_steps DATABASE COMMAND [NAME=VALUE...]\n");
         return 2;
     }
-    if (ask(argv + 1, question, out, &err) != 0) {
+    if (ask(argv + 1, request, out, &err) != 0) {
         (void)fprintf(stderr, "%s\n", err.text);
         return 1;
     }
-    queries_free(question);
+    queries_free(request);
     (void)fclose(out);
     printf("%lld\n", (long long)n_steps);
     return 0;

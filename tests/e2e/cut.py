@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""cut.py: a packed log that is cut anywhere has the stacks of the events it kept.
+"""cut.py: a packed log that is cut anywhere keeps the stacks of its remaining events.
 
 A program that uses its processor for some tenths of a second finds new stacks all the time. Its log, cut to a half and to nine tenths, is imported without the
-pool: hardly an event that is left may name a stack that is not. The answer says once that nobody knows what is missing; of
-a log with a wrong byte here and there it says how much of the file cannot be read.
+pool: very few of the remaining events may name a missing stack. The answer states once that the number of missing events is unknown; of
+a log with some wrong bytes it states how much of the file cannot be read.
 """
 
 import subprocess
@@ -26,9 +26,9 @@ while time.process_time() < end:
     compile(ast.parse(source), "again", "exec")
     i += 1
 """
-LEAST_SHARE = 0.99
-LEAST_BLOCKS = 10000
-# Backtrace 2 stands for those that the log does not hold.
+MIN_SHARE = 0.99
+MIN_BLOCKS = 10000
+# Backtrace 2 stands for the missing ones.
 STACKS = """SELECT coalesce(sum(t.allocated_blocks), 0), sum(iif(t.backtrace_id = 2, t.allocated_blocks, 0)),
     count(*) FROM backtrace_totals AS t"""
 
@@ -39,10 +39,10 @@ def look(tools, log):
 
 
 def headline(tools, database):
-    said = subprocess.run([tools.query, "leaks", database], capture_output=True, text=True, env=harness.environment(), timeout=400)
-    lines = [line for line in (said.stdout + said.stderr).splitlines() if "log damaged" in line]
+    output = subprocess.run([tools.query, "leaks", database], capture_output=True, text=True, env=harness.environment(), timeout=400)
+    lines = [line for line in (output.stdout + output.stderr).splitlines() if "log damaged" in line]
     if len(lines) != 1 or "import a whole copy" not in lines[0]:
-        raise Failure(f"what is lost is not said once: {said.stdout}{said.stderr}")
+        raise Failure(f"what is lost is not said once: {output.stdout}{output.stderr}")
     return lines[0]
 
 
@@ -77,7 +77,7 @@ def main():
             part.write_bytes(whole[:int(len(whole) * share)])
             blocks, lost, stacks = look(tools, part)
             print(f"{share:.0%} of {len(whole)} bytes: {blocks} blocks of {stacks} stacks, {lost} without one")
-            if blocks < LEAST_BLOCKS or stacks < 100 or lost > (1 - LEAST_SHARE) * blocks:
+            if blocks < MIN_BLOCKS or stacks < 100 or lost > (1 - MIN_SHARE) * blocks:
                 raise Failure("too few have stacks")
             if "how much is missing after that is unknown" not in headline(tools, part.with_suffix(".db")):
                 raise Failure("it is not said that more is missing than is known")

@@ -3,13 +3,13 @@
 """deepbind.py PART: libraries that call the C library directly.
 
 opened      a library opened with RTLD_DEEPBIND is recorded from the first call of its function on, bound lazily and not
-constructed so are blocks of its constructor, and calls through pointers that this stored
-nested      so is one that a constructor opens, of an opened library, or before main
+constructed the same for blocks of its constructor, and calls through pointers that this stored
+nested      the same for one that a constructor opens, of an opened library, or before main
 crowd       threads that open, use and close such libraries, while others allocate: each call of each library is recorded
-late        a library that was opened before recording began is recorded from then on, and it is said what is missing
-own         a library that brings an allocator, or depends on one, keeps it
+late        a library that was opened before recording began is recorded from then on, and a message says what is missing
+own         a library with its own allocator, or one that depends on one, keeps it
 spaces      a library of another linker namespace keeps its C library, and is counted; one of ours by dlmopen is recorded
-caller      dlopen, dlmopen, dlsym and dlvsym find their caller: DT_RUNPATH, RTLD_NEXT and the namespace are as without us
+caller      dlopen, dlmopen, dlsym and dlvsym find their caller: DT_RUNPATH, RTLD_NEXT and the namespace are as without mtrace
 plain       a program without RTLD_DEEPBIND keeps its slots: one that ld.so has not resolved stays so
 attached    a library that is opened after --attach is recorded from the first call of its function on
 missed      a free by a pointer that dlsym took is missed: each report says so once the address is used again
@@ -140,7 +140,7 @@ __attribute__((constructor)) static void construct(void)
 }
 """
 
-# The caller of dlopen is a library with a DT_RUNPATH of its own; that of dlsym one that stands before another with the same name.
+# The caller of dlopen is a library with its own DT_RUNPATH; that of dlsym one that precedes another with the same name.
 CALLER = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -227,12 +227,12 @@ def shared(place, name, source, *options):
     return compiled(place, name, source, "-shared", "-fPIC", *options)
 
 
-def said_past_us(text):
+def printed_past_us(text):
     return "1 module opened with RTLD_DEEPBIND" in text
 
 
 def recorded(tools, place, argv, options=()):
-    """The database of a program that ends as it does unrecorded, and what mtrace-import says."""
+    """The database of a program that ends as it does unrecorded, and the messages of mtrace-import."""
     alone = harness.run(argv, place)
     outcome = harness.run([tools.record, "-f", "-o", place / "run.dat", *options, "--", *argv], place)
     if (alone.status, alone.stdout, 0) != (outcome.status, outcome.stdout, outcome.status):
@@ -252,23 +252,23 @@ def test_opened(tools, place):
         for binding in ("lazy", "now"):
             plugin = shared(place, f"{how}_{binding}.so", PLUGIN, f"-Wl,-z,{binding},-z,relro")
             for call in ("open", "base"):
-                database, said = recorded(tools, place, [opener, plugin, str(flags), call])
+                database, output = recorded(tools, place, [opener, plugin, str(flags), call])
                 expect(f"{how} {binding} {call}: blocks", database.rows(COUNTED), [(100, 50)])
-                expect(f"{how} {binding} {call}: note", said_past_us(said), False)
+                expect(f"{how} {binding} {call}: note", printed_past_us(output), False)
     plugin = shared(place, "plain.so", PLUGIN)
-    database, said = recorded(tools, place, [opener, plugin, str(os.RTLD_NOW), "open"])
-    expect("plain", (database.rows(COUNTED), said_past_us(said)), ([(100, 50)], False))
+    database, output = recorded(tools, place, [opener, plugin, str(os.RTLD_NOW), "open"])
+    expect("plain", (database.rows(COUNTED), printed_past_us(output)), ([(100, 50)], False))
 
 
 def test_constructed(tools, place):
     opener = compiled(place, "opener", OPENER)
     plugin = shared(place, "plugin.so", PLUGIN, "-DCONSTRUCTS")
     for options in ((), ("--sample-bytes=1",)):
-        database, said = recorded(tools, place, [opener, plugin, str(FLAGS["now"]), "open"], options)
+        database, output = recorded(tools, place, [opener, plugin, str(FLAGS["now"]), "open"], options)
         expect("blocks", database.rows(COUNTED), [(100, 50)])
         expect("of the constructor", database.rows(COUNTED.replace("7770", "8880")), [(3, 3)])
         expect("anomalies", database.rows("SELECT key FROM meta WHERE key GLOB 'anomaly.*' AND value > 0"), [])
-        expect("said", said_past_us(said), False)
+        expect("said", printed_past_us(output), False)
 
 
 def test_nested(tools, place):
@@ -305,7 +305,7 @@ def test_late(tools, place):
     expect("untracked", database.value("SELECT value FROM meta WHERE key = 'frees.untracked'"), 2)
     expect("anomalies", database.rows("SELECT key FROM meta WHERE key GLOB 'anomaly.*' AND value > 0"), [])
     answer = harness.run([tools.query, "leaks", place / "run.db"], place).stdout.decode()
-    expect("said", (said_past_us(done.stderr.decode()), said_past_us(answer)), (True, True))
+    expect("said", (printed_past_us(done.stderr.decode()), printed_past_us(answer)), (True, True))
 
 
 def test_own(tools, place):
@@ -315,19 +315,19 @@ def test_own(tools, place):
     depending = shared(place, "depending.so", PLUGIN, arena, "-Wl,-z,lazy", f"-Wl,-rpath,{place}")
     for plugin in (own, depending):
         for flags in FLAGS.values():
-            database, said = recorded(tools, place, [opener, plugin, str(flags), "open"])
+            database, output = recorded(tools, place, [opener, plugin, str(flags), "open"])
             expect(f"{plugin}: blocks", database.rows(COUNTED)[0][0], 0)
             if flags & os.RTLD_NOW:
-                expect("said", "1 module opened with RTLD_DEEPBIND, with another allocator" in said, True)
+                expect("said", "1 module opened with RTLD_DEEPBIND, with another allocator" in output, True)
 
 
 def test_spaces(tools, place):
     opener = compiled(place, "opener", OPENER)
     plugin = shared(place, "plugin.so", PLUGIN, "-DCONSTRUCTS")
-    database, said = recorded(tools, place, [opener, plugin, str(os.RTLD_NOW), "new"])
+    database, output = recorded(tools, place, [opener, plugin, str(os.RTLD_NOW), "new"])
     expect("blocks", database.rows(COUNTED), [(0, 0)])
     expect("modules", database.value("SELECT value FROM meta WHERE key = 'unreached.elsewhere.1'"), 2)
-    expect("said", "2 modules in other linker namespaces" in said, True)
+    expect("said", "2 modules in other linker namespaces" in output, True)
 
 
 def test_caller(tools, place):
@@ -348,9 +348,9 @@ def test_plain(tools, place):
         raise Skip("slots are elsewhere on this processor")
     opener = compiled(place, "opener", LAZY_OPENER)
     plugin = shared(place, "lazy.so", LAZY, "-Wl,-z,lazy")
-    _, said = recorded(tools, place, [opener, plugin])
+    _, output = recorded(tools, place, [opener, plugin])
     expect("slot", harness.run([tools.record, "-f", "-o", place / "run.dat", "--", opener, plugin], place).stdout, b"/lazy.so\n")
-    expect("said", "some calls" in said, False)
+    expect("said", "some calls" in output, False)
 
 
 def test_attached(tools, place):
@@ -374,9 +374,9 @@ def test_attached(tools, place):
 
 def test_missed(tools, place):
     program = compiled(place, "missed", MISSED)
-    database, said = recorded(tools, place, [program])
+    database, output = recorded(tools, place, [program])
     expect("counted", database.value("SELECT value FROM meta WHERE key = 'anomaly.double_allocation'"), 1)
-    expect("import", ("1 free was missed" in said, "1 pointer to the allocator" in said), (True, True))
+    expect("import", ("1 free was missed" in output, "1 pointer to the allocator" in output), (True, True))
     for command in ("leaks", "summary", "peak", "threads"):
         table = harness.run([tools.query, command, place / "run.db"], place)
         rows = harness.run([tools.query, command, place / "run.db", "--json"], place)

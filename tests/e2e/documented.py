@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""documented.py FILE.md [QUESTIONS]: runs every ```sh block of a document in one scratch directory, beside a folder `mtrace` of the sources,
-from top to bottom, and every ```sql block by mtrace-query and by the sqlite3 of Python. Each must say something and complain about
+"""documented.py FILE.md [QUERIES]: runs every ```sh block of a document in one scratch directory, beside a folder `mtrace` of the sources,
+from top to bottom, and every ```sql block by mtrace-query and by the sqlite3 of Python. Each must print something and complain about
 nothing. Blocks that call cargo are left out, and named, where it is not installed."""
 
 import os
@@ -54,7 +54,7 @@ def check_shell(code, folder, env, where):
             raise harness.Failure(f"{where}: '{line}' says nothing\n{outcome.stderr}")
 
 
-def main(path, least_questions=0):
+def main(path, least_queries=0):
     tools = harness.Tools.from_environment()
     env = harness.environment({"NO_COLOR": "1", "COLUMNS": "120"})
     env["CPATH"] = str(Path(__file__).resolve().parents[2] / "include")
@@ -63,7 +63,7 @@ def main(path, least_questions=0):
         raise harness.Skip("/usr/bin/python3 is not installed")
     n = 0
     cargo = shutil.which("cargo")
-    if cargo:  # which finds its compiler and its cache by the home of whoever runs the test
+    if cargo:  # which finds its compiler and its cache in the home directory of the test's user
         env |= {"PATH": os.pathsep.join([env["PATH"], str(Path(cargo).parent)]), "HOME": str(Path.home())}
         env |= {name: os.environ[name] for name in ("CARGO_HOME", "RUSTUP_HOME") if name in os.environ}
     with harness.scratch() as folder:
@@ -77,9 +77,9 @@ def main(path, least_questions=0):
             elif language == "sql":
                 check_sql(tools.query, code, folder, env, where)
             n += 1
-    questions = len(re.findall(r"^\*\*\d+\. ", path.read_text(), re.MULTILINE))
-    if n < max(questions, 1) or questions < least_questions:
-        raise harness.Failure(f"{questions} questions and {n} blocks")
+    queries = len(re.findall(r"^\*\*\d+\. ", path.read_text(), re.MULTILINE))
+    if n < max(queries, 1) or queries < least_queries:
+        raise harness.Failure(f"{queries} queries and {n} blocks")
 
 
 harness.main(lambda: main(Path(sys.argv[1]), *map(int, sys.argv[2:])))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""emptied.py record|preload: who empties its environment and executes another program is followed into that one.
+"""emptied.py record|preload: a process that clears its environment and executes another program is followed into that one.
 
-By itself, by env -i, and in children. Each program that is executed makes 300 blocks of a size of its own.
+The process itself does so, or env -i, or a child. Each executed program makes 300 blocks of a size of its own.
 """
 
 import sys
@@ -49,7 +49,7 @@ def main():
     for what, program in cases(tools):
         for options in ([], ["--follow-children"]):
             if not options and ("child" in what or mode == "preload"):
-                continue  # it is not followed; without a recorder nobody joins the images
+                continue  # it is not followed; without a recorder no process joins the images
             with harness.scratch() as scratch:
                 place = Path(scratch)
                 log = place / "run.dat"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""ends.py: what the recorder hears of a process at its end is in the database.
+"""ends.py: the database contains what the recorder learns of a process at its end.
 
-The program is killed by a signal, behind an exec or not, after it touched 50 MB that no sample saw. It asks the kernel
+The program is killed by a signal, after an exec or not, after it touched 50 MB that no sample saw. It asks the kernel
 for its highest resident size itself: both must agree. What the kernel counted of a child, or of the image before an
 exec, is not the program's.
 """

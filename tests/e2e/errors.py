@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """errors.py: `mtrace-query errors` reports the bad frees that valgrind reports, with the same stacks: of a program, and of one that glibc
-ends for a double free. A slim import has no blocks that would say which kind it is."""
+ends for a double free. A slim import has no blocks that would tell the kinds apart."""
 
 import json
 import re
@@ -44,7 +44,7 @@ def by_us(tools, place, name, argv, of_import=()):
 
 
 def own(errors):
-    """Without what lies behind main."""
+    """Without the frames outside of main."""
     return [(kind, offset, functions[:functions.index("main") + 1]) for kind, offset, functions in errors]
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""exhaust.py memory|address_space|disk [--threads N]: a recorded program runs out of something, and nothing is lost.
+"""exhaust.py memory|address_space|disk [--threads N]: a recorded program runs out of a resource, and no event is lost.
 
 memory         a control group of 256 MiB holds recorder and program; the program never frees, until the kernel kills it
 address_space  the same under `ulimit -v`; the program aborts when malloc returns NULL
-disk           the log lies on a file system of 16 MiB; the program goes on when that is full, what cannot be
-               recorded is counted, and what came before is there
+disk           the log lies on a file system of 16 MiB; the program continues when that is full: dropped events are
+               counted, and earlier ones are there
 
 The program counts its completed calls in shared memory, as for survive.py. Exit status 77: this machine does not
 let us make a control group or mount a file system.
@@ -64,7 +64,7 @@ class ControlGroup:
                 return
             except (FileNotFoundError, NotADirectoryError):
                 return
-            except OSError:  # its last process is not quite gone
+            except OSError:  # its last process has not quite exited
                 time.sleep(0.05)
 
 
@@ -115,7 +115,7 @@ def address_space(tools, args, place):
 
 
 def unshared():
-    """In a mount namespace of our own, which takes away with us what is mounted."""
+    """In its own mount namespace, whose mounts disappear with the test."""
     if os.environ.get("MTRACE_TEST_UNSHARED") != "1":
         unshare = shutil.which("unshare")
         if os.geteuid() != 0 or unshare is None:
@@ -143,15 +143,15 @@ def mounted(place):
 
 
 def wait_until_dropping(live, process):
-    """The disk is full, and so is the pool: the header counts what is dropped."""
+    """The disk and the pool are full: the header counts dropped events."""
     survive.wait_for(process, "anything is dropped", lambda: live.exists() and any(live.read_bytes()[DROPPED]))
 
 
 def wait_until_it_goes_on(counts):
-    def told():
+    def completed():
         return sum(a + f for a, f, _ in survive.published(counts))
-    before = told()
-    harness.wait_until("the program goes on though the disk is full", lambda: told() > before)
+    before = completed()
+    harness.wait_until("the program goes on though the disk is full", lambda: completed() > before)
 
 
 def disk(tools, args, place):
@@ -163,19 +163,19 @@ def disk(tools, args, place):
         os.kill(survive.published(place / "counts")[0][2], signal.SIGKILL)
         wait(process, (128 + signal.SIGKILL,))
         counts = survive.published(place / "counts")
-        told = sum(a + f for a, f, _ in counts)
+        completed = sum(a + f for a, f, _ in counts)
         database = harness.import_log(tools, where / "run.dat", place / "run.db", "--no-symbols")
     finally:
         subprocess.run(["umount", "--lazy", where], check=False)
     recorded = sum(database.rows("SELECT count(*), count(ended_by) FROM allocations WHERE size_bytes % 1000 = 777")[0])
     dropped = database.value("SELECT sum(events_dropped) FROM processes")
     if not dropped:
-        raise Failure(f"a full disk and nothing dropped? {told} calls, {recorded} recorded")
-    print(f"{told} completed calls, {recorded} recorded, {dropped} dropped and counted")
+        raise Failure(f"a full disk and nothing dropped? {completed} calls, {recorded} recorded")
+    print(f"{completed} completed calls, {recorded} recorded, {dropped} dropped and counted")
     if recorded < 100000:
         raise Failure("hardly anything of the time before the disk was full is there")
-    # A free of a block whose allocation was dropped is an event, but ends no row; it is never the other way round.
-    if recorded + dropped > told + 1000 + 2 * args.threads:
+    # A free whose allocation was dropped is an event without a row to end; the reverse never happens.
+    if recorded + dropped > completed + 1000 + 2 * args.threads:
         raise Failure("more was recorded and dropped than happened")
     return recorded
 

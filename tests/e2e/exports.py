@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""exports.py FORMAT: a recording in another tool's format, read by that tool where there is one, says what the
-database says: without filters and with them."""
+"""exports.py FORMAT: a recording exported to another tool's format, read by that tool if installed, has the numbers of the
+database: without filters and with them."""
 
 import gzip
 import json
@@ -26,7 +26,7 @@ FILTERS = {"everything": ([], "1"),
 
 
 class Expected:
-    """What a database says of the rows that a condition selects."""
+    """The database's numbers for the rows that a condition selects."""
 
     def __init__(self, db, condition):
         self.rows = db.rows(f"SELECT alloc_ns, free_ns, size_bytes, backtrace_id, is_leaked, ended_by FROM allocations WHERE process_id = 1 AND ({condition})"
@@ -47,7 +47,7 @@ class Expected:
         return {"from": start + int(0.5 * (end - start)), "to": start + int(0.9 * (end - start))}
 
     def _peak(self):
-        """Of the selected rows alone; at one instant deaths come first."""
+        """Of the selected rows alone; at one time frees come first."""
         changes = [(row[0], 1, row[2]) for row in self.rows]
         changes += [(row[1], 0 if row[1] > row[0] else 2, -row[2]) for row in self.rows if row[1] is not None]
         live = peak = 0
@@ -72,8 +72,8 @@ def need(program):
 def export(tools, path, output, format, filters):
     outcome = subprocess.run([tools.query, "export", "--to", format, "--process", "1", "-f", "-o", str(output), str(path), *filters],
                              capture_output=True, text=True, env=harness.environment(), timeout=400)
-    is_said = "leaked and suppressed are omitted" in outcome.stderr  # by leaked bytes, and nothing else
-    if outcome.returncode != 0 or (outcome.stderr and not ("leaked" in filters and is_said)):
+    is_printed = "leaked and suppressed are omitted" in outcome.stderr  # by leaked bytes only
+    if outcome.returncode != 0 or (outcome.stderr and not ("leaked" in filters and is_printed)):
         raise harness.Failure(f"export --to {format} {filters} ended with {outcome.returncode}: {outcome.stderr}")
     return output
 
@@ -89,7 +89,7 @@ def output_of(argv, cwd, env=None):
 # ---- heaptrack ----
 
 def cost_of(folder, reader, path, cost):
-    """What heaptrack_print itself adds up over all stacks, exactly."""
+    """The exact sums over all stacks, as heaptrack_print adds them up."""
     output_of([reader, "-f", path, "--flamegraph-cost-type", cost, "--disable-builtin-suppressions", "-F", "cost.txt"], folder)
     return sum(int(line.rsplit(" ", 1)[1]) for line in (folder / "cost.txt").read_text().splitlines())
 
@@ -97,8 +97,8 @@ def cost_of(folder, reader, path, cost):
 def check_heaptrack(tools, folder, path, db, filters, expected):
     reader = need("heaptrack_print")
     plain = export(tools, path, folder / "out.heaptrack", "heaptrack", filters)
-    said = output_of([reader, "-f", plain, "-l", "1", "--disable-builtin-suppressions"], folder)
-    same("calls", expected.blocks, int(re.search(r"calls to allocation functions: (\d+)", said)[1]))
+    printed = output_of([reader, "-f", plain, "-l", "1", "--disable-builtin-suppressions"], folder)
+    same("calls", expected.blocks, int(re.search(r"calls to allocation functions: (\d+)", printed)[1]))
     same("leaked", expected.leaked_bytes, cost_of(folder, reader, plain, "leaked"))
     same("peak", expected.own_peak_bytes, cost_of(folder, reader, plain, "peak"))  # heaptrack finds its own
     for suffix in ("gz", "zst"):
@@ -107,7 +107,7 @@ def check_heaptrack(tools, folder, path, db, filters, expected):
             same(f"allocations of .{suffix}", expected.blocks, cost_of(folder, reader, packed, "allocations"))
     same(".gz", plain.read_bytes(), gzip.decompress((folder / "out.gz").read_bytes()))
     if not filters:
-        check_heaptrack_functions(said, db)
+        check_heaptrack_functions(printed, db)
 
 
 def heaptrack_size(size):
@@ -118,7 +118,7 @@ def heaptrack_size(size):
         size /= 1000
 
 
-def check_heaptrack_functions(said, db):
+def check_heaptrack_functions(printed, db):
     """The place with most calls, leaked and peak bytes: innermost, which heaptrack shows without operator new."""
     sql = """SELECT f.function, sum({0}) FROM (SELECT * FROM backtrace_totals WHERE process_id = 1) t JOIN stack_frames f ON f.backtrace_id = t.backtrace_id
              WHERE f.frame = (SELECT min(i.frame) FROM stack_frames i WHERE i.backtrace_id = t.backtrace_id
@@ -128,11 +128,11 @@ def check_heaptrack_functions(said, db):
                                    ("leaked_bytes", r"(\S+) leaked over \d+ calls from", heaptrack_size),
                                    ("peak_bytes", r"(\S+) peak memory consumed over \d+ calls from", heaptrack_size)):
         ours = [(write(total), name or "0x") for name, total in db.rows(sql.format(column)) if total]
-        theirs = [(total, re.sub(r"^0x.*", "0x", name)) for total, name in re.findall(heading + r"\n(.+)\n", said)]
+        theirs = [(total, re.sub(r"^0x.*", "0x", name)) for total, name in re.findall(heading + r"\n(.+)\n", printed)]
         if not ours and not theirs:
             continue
         if not ours or not theirs:
-            raise harness.Failure(f"no place by {column}:\n{ours}\n{said[:2000]}")
+            raise harness.Failure(f"no place by {column}:\n{ours}\n{printed[:2000]}")
         largest = {place for place in ours if place[0] == ours[0][0]}
         if theirs[0] not in largest:
             raise harness.Failure(f"by {column} the database begins with {largest}, heaptrack_print with {theirs[0]}")
@@ -159,8 +159,8 @@ def check_flamegraph_pl(tools, folder, path, db, filters, expected):
     out = export(tools, path, folder / "out.txt", "flamegraph.pl", [*filters, "--measure", "allocated"])
     if not expected.bytes:
         return  # it says that there is no input and fails
-    said = output_of([need("perl"), script, "--countname", "bytes", out], folder)
-    same("total of the picture", f"{expected.bytes:,}", re.search(r"<title>all \(([\d,]+) bytes, 100%\)", said)[1])
+    printed = output_of([need("perl"), script, "--countname", "bytes", out], folder)
+    same("total of the picture", f"{expected.bytes:,}", re.search(r"<title>all \(([\d,]+) bytes, 100%\)", printed)[1])
 
 
 # ---- pprof ----
@@ -203,7 +203,7 @@ def numbers(value):
 
 
 def check_pprof_structure(path):
-    """Every reference leads somewhere; returns the types and the sums of the samples by type."""
+    """Checks every reference; returns the types and the sums of the samples by type."""
     parts = {number: [] for number in range(1, 15)}
     for number, value in fields(gzip.decompress(path.read_bytes())):
         parts[number].append(value)
@@ -249,8 +249,8 @@ def check_pprof_tool(tools, folder, path, db, filters, expected):
     go = need("go")
     out = export(tools, path, folder / "out.pb.gz", "pprof", filters)
     env = {**harness.environment(), "HOME": os.environ.get("HOME", str(folder)), "PATH": os.environ["PATH"]}
-    said = output_of([go, "tool", "pprof", "-raw", out], folder, env)
-    rows = [list(map(int, line.split(":")[0].split())) for line in said.splitlines() if re.match(r"\s+\d+ [ \d]+: ", line)]
+    printed = output_of([go, "tool", "pprof", "-raw", out], folder, env)
+    rows = [list(map(int, line.split(":")[0].split())) for line in printed.splitlines() if re.match(r"\s+\d+ [ \d]+: ", line)]
     for column, total in enumerate((expected.blocks, expected.bytes, expected.leaked_blocks, expected.leaked_bytes)):
         same(f"column {column} of go tool pprof", total, sum(row[column] for row in rows))
     if not filters:
@@ -315,12 +315,12 @@ def check_dhat_viewer(tools, folder, path, db, filters, expected):
     if not viewer.exists():
         raise harness.Skip("dh_view.js of Valgrind is not installed")
     out = export(tools, path, folder / "dhat.out", "dhat", filters)
-    said = json.loads(output_of([need("node"), Path(__file__).with_name("read_dhat.js"), viewer, out], folder))
+    printed = json.loads(output_of([need("node"), Path(__file__).with_name("read_dhat.js"), viewer, out], folder))
     for key, total in (("totalBytes", expected.bytes), ("totalBlocks", expected.blocks), ("atPeakBytes", expected.peak_bytes),
                        ("atEndBytes", expected.leaked_bytes), ("atEndBlocks", expected.leaked_blocks)):
-        same(key, total, said[key])
-    if expected.blocks and f"{expected.bytes:,} bytes" not in said["shown"]:
-        raise harness.Failure(f"the viewer shows no {expected.bytes:,} bytes:\n{said['shown'][:2000]}")
+        same(key, total, printed[key])
+    if expected.blocks and f"{expected.bytes:,} bytes" not in printed["shown"]:
+        raise harness.Failure(f"the viewer shows no {expected.bytes:,} bytes:\n{printed['shown'][:2000]}")
 
 
 # ---- massif ----
@@ -339,9 +339,9 @@ def check_tree(lines):
 
 def check_massif(tools, folder, path, db, filters, expected):
     out = export(tools, path, folder / "massif.out", "massif", filters)
-    said = output_of([need("ms_print"), out], folder)
-    if ("(peak)" in said) != (expected.peak_bytes > 0):  # blocks of no bytes have none
-        raise harness.Failure(f"ms_print on the peak of {expected.peak_bytes} bytes:\n{said[:2000]}")
+    printed = output_of([need("ms_print"), out], folder)
+    if ("(peak)" in printed) != (expected.peak_bytes > 0):  # blocks of no bytes have none
+        raise harness.Failure(f"ms_print on the peak of {expected.peak_bytes} bytes:\n{printed[:2000]}")
     snapshots = out.read_text().split("#-----------\nsnapshot=")[1:]
     sizes, times = [], []
     for index, text in enumerate(snapshots):
@@ -366,7 +366,7 @@ def check_massif(tools, folder, path, db, filters, expected):
 # ---- json ----
 
 def check_view(db, allocations):
-    """Each has all that the view shows of it, under the same names in the same order."""
+    """Each has all columns of its view, under the same names in the same order."""
     rows = {row[0]: row for row in db.rows("SELECT * FROM allocations")}
     columns = [row[0] for row in db.rows("SELECT name FROM pragma_table_info('allocations')")]
     for found in allocations:

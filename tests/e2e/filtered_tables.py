@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""filtered_tables.py PART: by-group, by-tag, phases, threads, flows, the histograms, by-pool and claimed-twice, made anew of the rows that pass a
+"""filtered_tables.py PART: by-group, by-tag, phases, threads, flows, the histograms, by-pool and claimed-twice, computed again from the rows that pass a
 filter.
 
-all      a filter that lets all pass gives exactly what no filter gives
-some     every figure under a filter is what stock SQLite and a sweep in Python find in `allocations` and `group_moves`
-page     the tables, figures and flame graphs of `report` are those of the commands under the same filter
-pools    the same of by-pool, whose rows are `pool_blocks`, and what pools know nothing of is refused
+all      a filter that all rows pass gives exactly the unfiltered answer
+some     every number under a filter is what stock SQLite and a sweep in Python find in `allocations` and `group_moves`
+page     the tables, numbers and flame graphs of `report` are those of the commands under the same filter
+pools    the same of by-pool, whose rows are `pool_blocks`; filters that pools do not know are refused
 claims   claimed-twice has the claims of blocks that pass
-said     elided blocks are spoken of, a slim import is refused, and --show-sql selects the rows that count
+notes    elided blocks are noted, a slim import is refused, and --show-sql selects the rows that count
 """
 
 import bisect
@@ -66,7 +66,7 @@ def table(tools, command, database, *options):
 # ---- the same from rows ----
 
 def highest(changes):
-    """(the first highest sum, when it was reached) of [(instant, bytes)]; an instant is all that happens at one time."""
+    """(the first highest sum, when it was reached) of [(time, bytes)]; all changes at one time count together."""
     sums = collections.defaultdict(int)
     for at, n_bytes in changes:
         sums[at] += n_bytes
@@ -80,17 +80,17 @@ def highest(changes):
 
 class Account:
     def __init__(self):
-        self.figures, self.changes = collections.Counter(), []
+        self.numbers, self.changes = collections.Counter(), []
 
     def count(self, what, size):
-        self.figures[what + "_blocks"] += 1
-        self.figures[what + "_bytes"] += size
+        self.numbers[what + "_blocks"] += 1
+        self.numbers[what + "_bytes"] += size
 
     def row(self):
         peak, at = highest(self.changes)
         names = ("allocated", "leaked", "freed", "freed_elsewhere")
-        figures = {f"{name}_{unit}": self.figures[f"{name}_{unit}"] for name in names for unit in ("blocks", "bytes")}
-        return {**figures, "moved_in_bytes": self.figures["moved_in_bytes"], "moved_out_bytes": self.figures["moved_out_bytes"],
+        numbers = {f"{name}_{unit}": self.numbers[f"{name}_{unit}"] for name in names for unit in ("blocks", "bytes")}
+        return {**numbers, "moved_in_bytes": self.numbers["moved_in_bytes"], "moved_out_bytes": self.numbers["moved_out_bytes"],
                 "peak_bytes": peak, "peak_ns": at}
 
 
@@ -148,16 +148,16 @@ def expected_phases(db, rows, moves):
         start, end = phase["start_ns"], NEVER if phase["end_ns"] is None else phase["end_ns"]
         first = phase["first_allocation_id"]
         begun = [row for row in own if (row["allocation_id"] < first if first else row["alloc_ns"] <= start)]
-        born = [row for row in own if first and first <= row["allocation_id"] <= phase["last_allocation_id"]]
+        allocated = [row for row in own if first and first <= row["allocation_id"] <= phase["last_allocation_id"]]
         live = [row for row in begun if end_of(row) > start]
-        freed = [row for row in live + born if end_of(row) <= end and end_of(row) != NEVER]
-        leaked = [row for row in born if row["is_leaked"]]
+        freed = [row for row in live + allocated if end_of(row) <= end and end_of(row) != NEVER]
+        leaked = [row for row in allocated if row["is_leaked"]]
         start_bytes = total(live)["_bytes"]
-        changes = [(start, start_bytes)] + [(row["alloc_ns"], row["size_bytes"]) for row in born] + [(end_of(row), -row["size_bytes"]) for row in freed]
+        changes = [(start, start_bytes)] + [(row["alloc_ns"], row["size_bytes"]) for row in allocated] + [(end_of(row), -row["size_bytes"]) for row in freed]
         answer[phase["phase_id"],] = {
-            **{"allocated" + unit: n for unit, n in total(born).items()}, **{"freed" + unit: n for unit, n in total(freed).items()},
+            **{"allocated" + unit: n for unit, n in total(allocated).items()}, **{"freed" + unit: n for unit, n in total(freed).items()},
             **{"leaked" + unit: n for unit, n in total(leaked).items()},
-            "live_start_bytes": start_bytes, "live_end_bytes": start_bytes + total(born)["_bytes"] - total(freed)["_bytes"],
+            "live_start_bytes": start_bytes, "live_end_bytes": start_bytes + total(allocated)["_bytes"] - total(freed)["_bytes"],
             "peak_bytes": max(highest(changes)[0], start_bytes)}
     return answer
 
@@ -165,12 +165,12 @@ def expected_phases(db, rows, moves):
 def expected_threads(db, rows, moves):
     answer = {}
     for (thread,) in db.execute("SELECT thread_id FROM threads").fetchall():
-        born = [row for row in rows if row["thread_id"] == thread]
+        allocated = [row for row in rows if row["thread_id"] == thread]
         ended = [row for row in rows if row["free_thread_id"] == thread]
-        leaked = [row for row in born if row["is_leaked"]]
-        changes = [(row["alloc_ns"], row["size_bytes"]) for row in born] + [(end_of(row), -row["size_bytes"]) for row in born if end_of(row) != NEVER]
+        leaked = [row for row in allocated if row["is_leaked"]]
+        changes = [(row["alloc_ns"], row["size_bytes"]) for row in allocated] + [(end_of(row), -row["size_bytes"]) for row in allocated if end_of(row) != NEVER]
         answer[thread,] = {f"{name}_{unit}": len(some) if unit == "blocks" else sum(row["size_bytes"] for row in some)
-                           for name, some in (("allocated", born), ("freed", ended), ("leaked", leaked)) for unit in ("blocks", "bytes")}
+                           for name, some in (("allocated", allocated), ("freed", ended), ("leaked", leaked)) for unit in ("blocks", "bytes")}
         answer[thread,]["peak_bytes"] = highest(changes)[0]
     return answer
 
@@ -185,7 +185,7 @@ def expected_flows(db, rows, moves):
     return dict(answer)
 
 
-# The first of each class, and behind all of them the end.
+# The first of each class, and after all of them the end.
 SIZES = [0, *range(1, 129, 16), *((1 << doubling) * (4 + step) // 4 + 1 for doubling in range(7, 62) for step in range(4))]
 LIFETIMES = [0, *(step * 100 * 10 ** decade for decade in range(13) for step in (1, 2, 5)), 2**63 - 1]
 
@@ -194,11 +194,11 @@ def expected_sizes(db, rows, moves):
     answer = collections.defaultdict(collections.Counter)
     for row in rows:
         i = bisect.bisect_right(SIZES, row["size_bytes"]) - 1
-        figures = answer[row["process_id"], SIZES[i]]
+        numbers = answer[row["process_id"], SIZES[i]]
         is_temporary = int(row["intervening_allocations"] is not None and row["intervening_allocations"] <= 1)
-        figures.update(blocks=1, bytes=row["size_bytes"], leaked_blocks=row["is_leaked"], leaked_bytes=row["is_leaked"] * row["size_bytes"],
+        numbers.update(blocks=1, bytes=row["size_bytes"], leaked_blocks=row["is_leaked"], leaked_bytes=row["is_leaked"] * row["size_bytes"],
                        temporary_blocks=is_temporary, slack_bytes=0 if row["usable_bytes"] is None else row["usable_bytes"] - row["size_bytes"])
-        figures["to_bytes"] = SIZES[i + 1] - 1
+        numbers["to_bytes"] = SIZES[i + 1] - 1
     return answer
 
 
@@ -209,9 +209,9 @@ def expected_lifetimes(db, rows, moves):
         if row["is_leaked"]:
             answer[row["process_id"], None].update(blocks=1, bytes=row["size_bytes"])
         elif i is not None:
-            figures = answer[row["process_id"], LIFETIMES[i]]
-            figures.update(blocks=1, bytes=row["size_bytes"])
-            figures["to_ns"] = LIFETIMES[i + 1]
+            numbers = answer[row["process_id"], LIFETIMES[i]]
+            numbers.update(blocks=1, bytes=row["size_bytes"])
+            numbers["to_ns"] = LIFETIMES[i + 1]
     return answer
 
 
@@ -266,10 +266,10 @@ def compare(tools, database, command, options, expected):
     for row in table(tools, command, database, *options):
         key = tuple(row[name] for name in keys)
         found[key] = row
-    expected = {tuple(None if part is None else str(part) for part in key): figures for key, figures in expected.items()}
+    expected = {tuple(None if part is None else str(part) for part in key): numbers for key, numbers in expected.items()}
     require(found.keys() == expected.keys(), f"{command} {options}: rows {sorted(found.keys() ^ expected.keys(), key=str)} of one side only")
-    for key, figures in expected.items():
-        for name, value in figures.items():
+    for key, numbers in expected.items():
+        for name, value in numbers.items():
             require(found[key][name] == (None if value is None else str(value)),
                     f"{command} {options} {key}: {name} is {found[key][name]}, rows say {value}")
     return len(expected)
@@ -347,8 +347,8 @@ def pools(tools, folder):
             found = table(tools, "by-pool", database, *options)
             require(all(row[taken] is None for row in found for taken in TAKEN), f"{name}: {options} tells what of malloc is of blocks that pass")
             found = {row["pool_id"]: {key: value for key, value in row.items() if key not in TAKEN} for row in found}
-            for pool, figures in expected_pools(db, rows).items():
-                for figure, value in figures.items():
+            for pool, numbers in expected_pools(db, rows).items():
+                for figure, value in numbers.items():
                     require(found[pool][figure] == (None if value is None else str(value)),
                             f"{name}: {options}, pool {pool}: {figure} is {found[pool][figure]}, rows say {value}")
             require(sql != "1" or list(found.values()) == plain, f"{name}: {options} is not by-pool")
@@ -394,11 +394,11 @@ def weight_of(flames, title):
 
 def pages(tools, folder):
     for _, database in recordings(tools, folder, ("charges",)):
-        _, plain, figures = page(tools, folder, database)
+        _, plain, numbers = page(tools, folder, database)
         for options in (("--size-min", "0"), ("--backtrace-depth-min", "0")):
             text, parts, same = page(tools, folder, database, *options)
             require("growth" not in parts and "mtrace-query growth takes the same" in text, "growth is there, though it is of no filter")
-            require(same and all(figures[name] == value for name, value in same.items()), f"{options}: figures {same}, without {figures}")
+            require(same and all(numbers[name] == value for name, value in same.items()), f"{options}: numbers {same}, without {numbers}")
             require(parts["hot"], "no rows")
             for name, rows in plain.items():
                 if name != "growth":
@@ -406,22 +406,22 @@ def pages(tools, folder):
         for options, sql in list(FILTERS.items())[:-1]:
             if sql == "1":
                 continue
-            text, parts, figures = page(tools, folder, database, *options)
+            text, parts, numbers = page(tools, folder, database, *options)
             for name, command in PARTS.items():
-                said = json.loads(ask(tools, command, database, "--process", "1", "--json", "--count", "0", *options).stdout)
-                said = [row for row in said if not row.get("suppressed_by")]
-                rows = [{key: value for key, value in row.items() if key in (said[0] if said else ()) and key != "stack"} for row in parts[name]]
-                said = [{key: row[key] for key in row if not rows or key in rows[0]} for row in said[:len(rows)]]
+                output = json.loads(ask(tools, command, database, "--process", "1", "--json", "--count", "0", *options).stdout)
+                output = [row for row in output if not row.get("suppressed_by")]
+                rows = [{key: value for key, value in row.items() if key in (output[0] if output else ()) and key != "stack"} for row in parts[name]]
+                output = [{key: row[key] for key in row if not rows or key in rows[0]} for row in output[:len(rows)]]
                 order = (lambda row: row["tid"]) if name == "threads" else (lambda row: 0)
-                require(sorted(rows, key=order) == sorted(said, key=order), f"{options}: {name} of the page is not what {command} says")
+                require(sorted(rows, key=order) == sorted(output, key=order), f"{options}: {name} of the page is not what {command} says")
             db = sqlite3.connect(database)
             n_blocks, n_bytes = db.execute(f"SELECT count(*), sum(size_bytes) FROM allocations AS a WHERE {sql}").fetchone()
-            require(figures["allocations"] == f"{n_blocks:,}" and "peak_bytes" not in figures, f"{options}: {figures}, not {n_blocks} blocks")
+            require(numbers["allocations"] == f"{n_blocks:,}" and "peak_bytes" not in numbers, f"{options}: {numbers}, not {n_blocks} blocks")
             require(weight_of(parts["flame"], "allocated") == n_bytes, f"{options}: the flame graph is not of {n_bytes} bytes")
             require(f"; {options[0][2:].replace('-', '_')} {options[1].replace('<', '')}" in text, f"{options} is in no headline")
 
 
-def what_is_said(tools, folder):
+def what_is_printed(tools, folder):
     short = "for i in range(300000): bytes(600 + i % 9000)"
     database = harness.record_database(tools, folder, "elided", [sys.executable, "-c", short], ("--cull-temporary", "10"))
     elided = sqlite3.connect(database).execute("SELECT sum(elided_blocks) FROM backtrace_totals").fetchone()[0]
@@ -434,7 +434,7 @@ def what_is_said(tools, folder):
     for command in COMMANDS:
         for options in (("--size-min", "0"), ("--backtrace-depth-min", "0")):
             words = ask(tools, command, folder / "slim.db", *options, status=1).stderr
-            require("imported with --slim" in words, f"{command} {options} of a slim import says {words}")
+            require("imported with --slim" in words, f"{command} {options} of a slim import prints {words}")
         ask(tools, command, folder / "slim.db")
         shown = ask(tools, command, database, "--size-min", "9000", "--show-sql").stdout
         require(shown.startswith("-- What the table below is made of:\n"), f"{command} --show-sql: {shown}")
@@ -448,7 +448,7 @@ def what_is_said(tools, folder):
 def test():
     tools = harness.Tools.from_environment()
     with harness.scratch() as folder:
-        {"all": let_all_pass, "some": some_pass, "page": pages, "pools": pools, "claims": claims, "said": what_is_said}[sys.argv[1]](tools, Path(folder))
+        {"all": let_all_pass, "some": some_pass, "page": pages, "pools": pools, "claims": claims, "notes": what_is_printed}[sys.argv[1]](tools, Path(folder))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""follow.py end|interrupt|terminate: mtrace-import --follow beside a program that allocates until it is told to end.
+"""follow.py end|interrupt|terminate: mtrace-import --follow beside a program that allocates until its input ends.
 
 While it runs, the database is whole and grows, without rows. At the end of the recording, or after Ctrl-C, it holds
 what an import of the finished log holds, or a part of it that is consistent in itself; SIGTERM leaves totals of that instant.
@@ -88,7 +88,7 @@ def terminate(tools, follower, database, turns):
 
 
 def expect_advice(tools, database, words):
-    """Of who asks for what only rows can answer."""
+    """Requests that only rows can answer."""
     asked = subprocess.run([tools.query, "leaks", database, "--from", "50%"], capture_output=True, text=True, timeout=400)
     if words not in asked.stderr or asked.returncode != 1:
         raise Failure(f"not said: {words}\n{asked.returncode} {asked.stderr}")
@@ -134,7 +134,7 @@ def main(mode):
     tools = harness.Tools.from_environment()
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        # Before the log is there: it is waited for.
+        # Before the log exists: the follower waits for it.
         follower = subprocess.Popen([tools.importer, "--follow", "--no-symbols", work / "run.dat", work / "run.db"], stderr=subprocess.PIPE,
                                     text=True, env=harness.environment())
         with (work / "turns").open("w") as turns:

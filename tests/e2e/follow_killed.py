@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""follow_killed.py writer|held_up|program|recorder|family|executed|follower: what is killed beside mtrace-import --follow costs no row.
+"""follow_killed.py writer|held_up|program|recorder|family|executed|follower: mtrace-import --follow loses no row when another process is killed.
 
-writer    the process that writes a round, whenever one is seen: the round is written all the same, that is said once, and nothing is left beside the database
-held_up   it is not killed, but stopped for long: when the program has ended meanwhile nobody waits for long again
-program   in the midst of its work
+writer    the process that writes a round, whenever one is seen: the round is written again, with one message, and no file is left beside the database
+held_up   it is stopped for long, but not killed: when the program has ended, the follower does not wait for long again
+program   during its work
 recorder  the program goes on without it
 family    several processes, of which one is killed
 executed  none; two programs take the place of the first one, whose logs are finished while the last one runs, and each round has all of them from then on
@@ -50,7 +50,7 @@ def work():
 other = threading.Thread(target=work)
 other.start(); work(); other.join()
 """
-LEAST_ROWS = 5000
+MIN_ROWS = 5000
 
 
 def dump(path):
@@ -61,7 +61,7 @@ def dump(path):
 
 
 def is_stopped(pid):
-    """Or had it ended already, and only waits to be waited for? It is told by the letter behind its name."""
+    """Returns whether the process is dead or a zombie, by the letter after its name."""
     for _ in range(100):
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
         if state in "TtZX":
@@ -71,7 +71,7 @@ def is_stopped(pid):
 
 
 class Run:
-    """A program, its recorder and who follows. The program goes on until it is told to stop."""
+    """A program, its recorder and its follower. The program runs until its input ends."""
 
     def __init__(self, tools, work, n_children=0, victim="nobody"):
         self.tools, self.work = tools, work
@@ -137,7 +137,7 @@ class Run:
                 raise Failure(f"{table}: {len(followed[table])} rows of who followed, {len(rows)} of a single import; first {first}; meta "
                               f"{set(followed['meta']) ^ set(single['meta'])}")
         print(f"{n_rows} rows, {harness.Database(again).value('SELECT count(*) FROM processes')} processes")
-        if n_rows < LEAST_ROWS:
+        if n_rows < MIN_ROWS:
             raise Failure(f"{n_rows} rows only")
         return said
 
@@ -202,8 +202,8 @@ def of_process(path, process):
     for table in harness.Database(path).rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1"):
         names = [row[1] for row in harness.Database(path).rows(f"PRAGMA table_info({table[0]})")]
         if "process_id" in names and table[0] not in UNTIL_THE_END:
-            told = ", ".join(name for name in names if not name.endswith("_id")) or "count(*)"
-            found[table[0]] = sorted(map(repr, harness.Database(path).rows(f"SELECT {told} FROM {table[0]} WHERE process_id = {process}")))
+            columns_shown = ", ".join(name for name in names if not name.endswith("_id")) or "count(*)"
+            found[table[0]] = sorted(map(repr, harness.Database(path).rows(f"SELECT {columns_shown} FROM {table[0]} WHERE process_id = {process}")))
     return found
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A recording on a btrfs that fills up meanwhile: the program, and a child of it, go on, and nothing is missing.
+"""A recording on a btrfs that fills up: the program and its child continue, and no event is missing.
 
-There space that was reserved may be missing when it is written, so what they write to must be elsewhere. Exit status 77: this
+btrfs may lack reserved space when it is written, so the log must be elsewhere. Exit status 77: this
 machine has no btrfs, or does not let us mount an image of one.
 """
 
@@ -32,13 +32,13 @@ def allocate():
         libc.free(libc.malloc(5777))
 
 go, gone = os.pipe()
-done, said = os.pipe()
+done, finished = os.pipe()
 child = os.fork()
 if child == 0:
     libc.free(libc.malloc(6777))
     os.read(go, 1)
     allocate()
-    os.write(said, b"x")
+    os.write(finished, b"x")
     os.read(go, 1)  # a log that ends on a full disk is not packed
     os._exit(0)
 filler = os.open(folder + "/filler", os.O_CREAT | os.O_WRONLY)
@@ -82,11 +82,11 @@ def check(tools, place, folder):
     argv = [sys.executable, "-S", "-c", PROGRAM, folder, str(N_PAIRS)]
     argv, env = harness.record_argv(tools, "record", folder / "run.dat", argv, ["--follow-children"])
     outcome = harness.run(argv, place, env)
-    said = outcome.stderr.decode(errors="replace")
+    output = outcome.stderr.decode(errors="replace")
     if outcome.status != 0 or outcome.stdout != b"child 0\n":
-        raise Failure(f"the program ended with {outcome.status}, {outcome.stdout.decode()}: {said}")
-    if not re.match(r"mtrace-record: the live log is '/dev/shm/mtrace-.*': beside .* the file system copies on write", said):
-        raise Failure(f"nothing is said about where the log is: {said}")
+        raise Failure(f"the program ended with {outcome.status}, {outcome.stdout.decode()}: {output}")
+    if not re.match(r"mtrace-record: the live log is '/dev/shm/mtrace-.*': beside .* the file system copies on write", output):
+        raise Failure(f"no message about the place of the log: {output}")
     logs = [path for path in folder.iterdir() if path.is_file() and ".dat" in path.name]
     if len(logs) != 2:
         raise Failure(f"a log of the program and one of its child are expected: {logs}")
@@ -96,8 +96,8 @@ def check(tools, place, folder):
     database = harness.import_log(tools, folder / "run.dat", place / "run.db", "--no-symbols")
     found = database.rows("SELECT process_id, count(*) FROM allocations WHERE size_bytes = 5777 GROUP BY 1 ORDER BY 1")
     if found != [(1, N_PAIRS), (2, N_PAIRS)]:
-        raise Failure(f"of {N_PAIRS} blocks of each process the database has {found}; {said}")
-    print(said)
+        raise Failure(f"of {N_PAIRS} blocks of each process the database has {found}; {output}")
+    print(output)
 
 
 def main():

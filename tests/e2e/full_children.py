@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """full_children.py PART: children of a recorded program on a disk that is full, where shared memory has no room either.
 
-begin    who has no room for a log is said to have had none, and what to do; it goes on as ever, and so does what it executes
-later    what it executes when there is room again is recorded, and the rest is said to be missing
-names    there is room for its log, but for none beside it: it stays raw, is said to, and is imported
-nameless there is not even an inode for the word that there is none: that is among the reasons that are said
-room     their logs are in shared memory, and cannot be packed beside it: when there is room `mtrace-record --pack FILE` packs all of them
-grow     a log that cannot grow: what is dropped is counted, and why is said
+begin    a child without space for a log is reported with a remedy; it runs on without a log, and so does the program that it executes
+later    a program that it executes when there is space again is recorded, and the rest is reported as missing
+names    there is space for its log, but for none beside it: the log stays raw, is reported, and is imported
+nameless there is not even an inode for the file that records the lack of space: that is one of the reported reasons
+room     their logs are in shared memory, and cannot be packed beside it: when there is space `mtrace-record --pack FILE` packs all of them
+grow     a log that cannot grow: dropped events are counted, with the reason
 
 Exit status 77: this machine does not let us mount a file system.
 """
@@ -112,7 +112,7 @@ else:
 
 
 def record(tools, place, part, options="", shared="64k", reason="has no permission to create a log next to FILE"):
-    """The pids of the children, and what mtrace-record said: not a reason that is none."""
+    """The PIDs of the children, and the messages of mtrace-record, which name only true reasons."""
     exhaust.mount("/dev/shm", f"size={shared}")
     disk = place / "disk"
     disk.mkdir()
@@ -127,10 +127,10 @@ def record(tools, place, part, options="", shared="64k", reason="has no permissi
     return sorted(ends), done.stderr
 
 
-def expect(pattern, said):
-    found = re.search(pattern, said)
+def expect(pattern, output):
+    found = re.search(pattern, output)
     if not found:
-        raise Failure(f"not said: {pattern!r}, but {said}")
+        raise Failure(f"no message matches {pattern!r}, but {output}")
     return found
 
 
@@ -142,8 +142,8 @@ def imported(tools, place):
 
 
 def test_begin(tools, place):
-    pids, said = record(tools, place, "begin")
-    listed = expect(rf"not recorded: ([^\n]*) \(there was {NO_ROOM}", said)[1]
+    pids, output = record(tools, place, "begin")
+    listed = expect(rf"not recorded: ([^\n]*) \(there was {NO_ROOM}", output)[1]
     if sorted(re.findall(r"\d+", listed)) != pids:
         raise Failure(f"children {pids}, without room: {listed}")
     if imported(tools, place).value("SELECT count(*) FROM processes") != 1:
@@ -151,31 +151,31 @@ def test_begin(tools, place):
 
 
 def test_later(tools, place):
-    (pid,), said = record(tools, place, "later")
-    expect(rf"not recorded wholly: {pid} [^\n]*\(there was {NO_ROOM}", said)
+    (pid,), output = record(tools, place, "later")
+    expect(rf"not recorded wholly: {pid} [^\n]*\(there was {NO_ROOM}", output)
     images = imported(tools, place).rows(f"SELECT executable FROM processes WHERE pid = {pid}")
     if len(images) != 1:
         raise Failure(f"of what was executed when there was room: {images}")
 
 
 def test_names(tools, place):
-    (pid,), said = record(tools, place, "names", ",nr_inodes=200")
+    (pid,), output = record(tools, place, "names", ",nr_inodes=200")
     expect(rf"1 log of other processes is not packed: [^\n]*run.dat.{pid}.0': No space left on device; "
-           r"what is in FILE.PID.N.live is imported as it is, and 'mtrace-record --pack \S*run.dat' packs it where there is room", said)
-    if "not recorded" in said:
-        raise Failure(f"of one that has a log it is said: {said}")
+           r"what is in FILE.PID.N.live is imported as it is, and 'mtrace-record --pack \S*run.dat' packs it where there is room", output)
+    if "not recorded" in output:
+        raise Failure(f"an unexpected message about a child that has a log: {output}")
     database = imported(tools, place)
-    check_sum(database, pid, said)
+    check_sum(database, pid, output)
 
 
 def test_nameless(tools, place):
-    (pid,), said = record(tools, place, "nameless", ",nr_inodes=200", reason=NO_ROOM)
-    expect(rf"not recorded: {pid} [^\n]*the file system there had no inode left", said)
+    (pid,), output = record(tools, place, "nameless", ",nr_inodes=200", reason=NO_ROOM)
+    expect(rf"not recorded: {pid} [^\n]*the file system there had no inode left", output)
 
 
 def test_room(tools, place):
-    pids, said = record(tools, place, "room", shared="256m")
-    expect(r"logs of other processes are not packed: [^\n]*: No space left on device; .* 'mtrace-record --pack \S*run.dat' packs it where there is room", said)
+    pids, output = record(tools, place, "room", shared="256m")
+    expect(r"logs of other processes are not packed: [^\n]*: No space left on device; .* 'mtrace-record --pack \S*run.dat' packs it where there is room", output)
     disk = place / "disk"
     (disk / "filler").unlink()
     done = subprocess.run([tools.record, "--pack", disk / "run.dat"], capture_output=True, text=True, timeout=200)
@@ -188,24 +188,24 @@ def test_room(tools, place):
         raise Failure(f"of {len(pids)} children with {N_PAIRS // 10} blocks each: {found}")
 
 
-def check_sum(database, pid, said):
-    """Of all that happened nothing is lost that was not counted. Answers how much was dropped."""
+def check_sum(database, pid, output):
+    """Checks that every lost event is counted. Returns the number of dropped events."""
     (recorded,), = database.rows(f"SELECT count(*) + count(ended_by) FROM allocations WHERE size_bytes = {SIZE} AND process_id = "
                                  f"(SELECT process_id FROM processes WHERE pid = {pid})")
     (dropped,), = database.rows(f"SELECT events_dropped FROM processes WHERE pid = {pid}")
     print(f"{2 * N_PAIRS} events, {recorded} recorded, {dropped} dropped and counted")
     if recorded + dropped < 2 * N_PAIRS or recorded == 0:
-        raise Failure(f"{recorded} recorded, {dropped} dropped: {said}")
+        raise Failure(f"{recorded} recorded, {dropped} dropped: {output}")
     return dropped
 
 
 def test_grow(tools, place):
-    (pid,), said = record(tools, place, "grow")
-    told = expect(r" ([\d,]+) dropped \(no room for the live log: make room, or see 'ulimit -f'\)", said)[1]
-    expect(rf"not recorded wholly: {pid} [^\n]*\(it dropped events, see below\)", said)
-    dropped = check_sum(imported(tools, place), pid, said)
-    if dropped == 0 or dropped != int(told.replace(",", "")):
-        raise Failure(f"{dropped} dropped, {told} said")
+    (pid,), output = record(tools, place, "grow")
+    dropped_shown = expect(r" ([\d,]+) dropped \(no room for the live log: make room, or see 'ulimit -f'\)", output)[1]
+    expect(rf"not recorded wholly: {pid} [^\n]*\(it dropped events, see below\)", output)
+    dropped = check_sum(imported(tools, place), pid, output)
+    if dropped == 0 or dropped != int(dropped_shown.replace(",", "")):
+        raise Failure(f"{dropped} dropped, {dropped_shown} said")
 
 
 PARTS = {name[5:]: test for name, test in globals().copy().items() if name.startswith("test_")}

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""gather.py CASE [--rounds N]: logs sent to mtrace-gather while programs run; what arrives is the log, whatever is killed or cut meanwhile."""
+"""gather.py CASE [--rounds N]: logs sent to mtrace-gather while programs run; what arrives equals the log, even if processes are killed or
+connections cut."""
 
 import argparse
 import os
@@ -22,9 +23,9 @@ from harness import Failure, Skip, wait_until
 
 TOOLS = harness.Tools.from_environment()
 GATHER = os.environ.get("MTRACE_TEST_GATHER", "")
-PATIENCE = 120  # seconds until what should happen did not
+PATIENCE = 120  # seconds until an expected event counts as missing
 
-# Allocates without end, thousands of events in each round, until its input ends; says how many rounds.
+# Allocates thousands of events in each round until its input ends; prints the number of rounds.
 BUSY = """
 import sys, select, time
 n = 0
@@ -34,7 +35,7 @@ while not select.select([sys.stdin], [], [], 0.002)[0]:
 print(n)
 """
 PYTHON = "/usr/bin/python3"
-RECORDER_PID_OFFSET = 240  # of struct log_file
+RECORDER_PID_OFFSET = 240  # of struct log_header
 
 
 def make_key(path, name="me", key=None):
@@ -48,7 +49,7 @@ class Receiver:
 
     def __init__(self, folder, options, port=0, extra=()):
         self.folder, self.options, self.port, self.extra = folder, options, port, extra
-        self.said = ""
+        self.output = ""
         self.start()
 
     def start(self):
@@ -58,21 +59,21 @@ class Receiver:
         line = self.process.stdout.readline()
         found = re.match(r"listening on 127\.0\.0\.1:(\d+)(?:, and found by --to discover)?; logs go to", line)
         if not found:
-            raise Failure(f"mtrace-gather said {line!r}{self.process.stdout.read()!r}")
+            raise Failure(f"mtrace-gather printed {line!r}{self.process.stdout.read()!r}")
         self.port = int(found[1])
         self.reader = threading.Thread(target=self.read, args=(self.process.stdout,))
         self.reader.start()
 
     def read(self, pipe):
         for line in pipe:
-            self.said += line
+            self.output += line
 
     def end(self, number=signal.SIGTERM):
         self.process.send_signal(number)
         status = self.process.wait(PATIENCE)
         self.reader.join()
         if number == signal.SIGTERM and status != 0:
-            raise Failure(f"mtrace-gather ended with {status}: {self.said}")
+            raise Failure(f"mtrace-gather ended with {status}: {self.output}")
 
     def to(self):
         return f"127.0.0.1:{self.port}"
@@ -131,7 +132,7 @@ def size_of_received(folder):
 
 
 def check_same(folder, log):
-    """One log arrived, byte for byte the local one, which is worth it."""
+    """One log arrived. It equals the local one byte for byte, and is large enough to be a test."""
     files = received(folder)
     if len(files) != 1:
         raise Failure(f"there are {[path.name for path in files]}")
@@ -155,7 +156,7 @@ def totals(place, log, name):
 
 
 def equal(place, _rounds):
-    """What arrives is the log, also while it grows; mode and names; a second sending finds everything there."""
+    """The received log equals the local one, also while it grows; mode and names; a second sending finds everything there."""
     key = make_key(place / "key")
     with Receiver(place / "in", key) as receiver:
         recording = Recording(place / "run.dat", receiver.to(), key)
@@ -175,12 +176,12 @@ def equal(place, _rounds):
         check_same(place / "in", place / "run.dat")
         receiver.end()
         for word, n in (("begun by me at 127.0.0.1:", 1), (": ended, ", 2), (": goes on", 0), ("cut", 0)):
-            if receiver.said.count(word) != n:
-                raise Failure(f"mtrace-gather does not say {word!r} {n} times: {receiver.said}")
+            if receiver.output.count(word) != n:
+                raise Failure(f"mtrace-gather does not print {word!r} {n} times: {receiver.output}")
 
 
 def follow(place, _rounds):
-    """mtrace-import --follow keeps up with what arrives, and ends with it."""
+    """mtrace-import --follow keeps up with the received log, and ends with it."""
     key = make_key(place / "key")
     with Receiver(place / "in", key) as receiver:
         recording = Recording(place / "run.dat", receiver.to(), key)
@@ -202,7 +203,7 @@ def follow(place, _rounds):
 
 
 def changed(place, _rounds):
-    """A log whose beginning is not what the receiver has of it goes to a file of its own; nothing that arrived is changed."""
+    """A log whose beginning differs from the received one goes to a new file; received data is never changed."""
     key = make_key(place / "key")
     with Receiver(place / "in", key) as receiver:
         check_sent(Recording(place / "run.dat", receiver.to(), key).end())
@@ -251,7 +252,7 @@ def receiver_killed(place, rounds):
 
 
 class Proxy:
-    """Hands bytes on to a port, and cuts a connection after so many of them as `limits` says."""
+    """Forwards bytes to a port, and cuts a connection after as many of them as `limits` says."""
 
     def __init__(self, port, limits):
         self.target, self.limits, self.n_cuts = port, limits, 0
@@ -289,7 +290,7 @@ class Proxy:
 
 
 def cut(place, rounds):
-    """Connections that are cut anywhere, in the handshake, too."""
+    """Connections that are cut anywhere, also in the handshake."""
     draw = random.Random(place.name)
 
     def limits():
@@ -303,21 +304,21 @@ def cut(place, rounds):
         begun = time.monotonic()
         recording = Recording(place / "run.dat", f"127.0.0.1:{proxy.port}", key)
         wait_until("all cuts are made", lambda: proxy.n_cuts >= rounds // 2 and size_of_received(place / "in") > 3000000)
-        said = recording.end()
-        check_sent(said)
+        output = recording.end()
+        check_sent(output)
         check_same(place / "in", place / "run.dat")
         proxy.listener.close()
-        if said.count("cannot send to") > 1 + (time.monotonic() - begun) / 60 or "the push function" in said:
-            raise Failure(f"of {proxy.n_cuts} cuts it says {said}")
+        if output.count("cannot send to") > 1 + (time.monotonic() - begun) / 60 or "the push function" in output:
+            raise Failure(f"of {proxy.n_cuts} cuts it prints {output}")
 
 
 def is_gone(pid):
-    """Also when nobody waits for it."""
+    """The sender works without a waiting receiver, too."""
     return harness.state_of(pid) in "ZX"
 
 
 def recorder_killed(place, _rounds):
-    """The recorder is gone at once: what arrived is what it had packed, and the rest can be sent when it has been."""
+    """The recorder is killed: the receiver has what it had packed, and the rest can be sent after --pack."""
     key = make_key(place / "key")
     with Receiver(place / "in", key) as receiver:
         recording = Recording(place / "run.dat", receiver.to(), key, ("--send-timeout", "20s"))
@@ -325,35 +326,35 @@ def recorder_killed(place, _rounds):
         program = recording.program()
         recording.process.kill()
         recording.process.wait()
-        wait_until("the sender ends", lambda: ": ended, " in receiver.said or ": cut at" in receiver.said)
-        if ": ended, " in receiver.said or "where its recorder left it" not in receiver.said:
-            raise Failure(f"of a log without its end mtrace-gather says {receiver.said}")
+        wait_until("the sender ends", lambda: ": ended, " in receiver.output or ": cut at" in receiver.output)
+        if ": ended, " in receiver.output or "where its recorder left it" not in receiver.output:
+            raise Failure(f"of a log without its end mtrace-gather prints {receiver.output}")
         arrived = received(place / "in")[0]
         ours = (place / "run.dat").read_bytes()
         theirs = arrived.read_bytes()
         if ours[:len(theirs)] != theirs or len(ours) - len(theirs) > 70000:
             raise Failure(f"{len(theirs)} bytes arrived of {len(ours)}")
-        # Pids in it are those of another machine: that one of ours has such a pid says nothing.
+        # PIDs in received logs are those of another machine: an equal PID here means nothing.
         theirs = bytearray(theirs)
         theirs[RECORDER_PID_OFFSET:RECORDER_PID_OFFSET + 4] = theirs[48:52] = (1).to_bytes(4, "little")
         (place / "of_init.dat").write_bytes(theirs)
         for log in (arrived, place / "of_init.dat"):
-            told = subprocess.run([TOOLS.importer, "--force", str(log), str(place / "cut.db")], capture_output=True, text=True,
+            result = subprocess.run([TOOLS.importer, "--force", str(log), str(place / "cut.db")], capture_output=True, text=True,
                                   env=harness.environment(), timeout=PATIENCE)
-            n = harness.Database(place / "cut.db").value("SELECT count(*) FROM allocations") if told.returncode == 0 else 0
-            if n < 1000 or "the log is incomplete" not in told.stderr:
-                raise Failure(f"{n} allocations, and the import says {told.stderr!r}")
-        told = subprocess.run([TOOLS.query, "summary", str(place / "cut.db")], capture_output=True, text=True, env=harness.environment()).stdout
-        if "whether it still runs is not known" not in told or "the log is incomplete: " not in told or " 0 B" in told.splitlines()[1] or "killed" in told:
-            raise Failure(f"of a log without its end the summary says {told}")
+            n = harness.Database(place / "cut.db").value("SELECT count(*) FROM allocations") if result.returncode == 0 else 0
+            if n < 1000 or "the log is incomplete" not in result.stderr:
+                raise Failure(f"{n} allocations, and the import prints {result.stderr!r}")
+        result = subprocess.run([TOOLS.query, "summary", str(place / "cut.db")], capture_output=True, text=True, env=harness.environment()).stdout
+        if "whether it still runs is not known" not in result or "the log is incomplete: " not in result or " 0 B" in result.splitlines()[1] or "killed" in result:
+            raise Failure(f"of a log without its end the summary prints {result}")
         recording.process.stdin.close()
         wait_until("the program ends", lambda: is_gone(program))
         subprocess.run([TOOLS.record, "-q", "--pack", place / "run.dat"], check=True)
         subprocess.run([TOOLS.record, "-q", "--send", place / "run.dat", "--to", receiver.to(), *key], check=True)
         check_same(place / "in", place / "run.dat")
         receiver.end()
-        if ": goes on, " not in receiver.said or ": ended, " not in receiver.said:
-            raise Failure(f"mtrace-gather says {receiver.said}")
+        if ": goes on, " not in receiver.output or ": ended, " not in receiver.output:
+            raise Failure(f"mtrace-gather prints {receiver.output}")
 
 
 def family(place, _rounds):
@@ -379,22 +380,22 @@ def family(place, _rounds):
 
 
 def try_to_send(log, to, options, timeout=None):
-    """Must fail; returns what it says: with a timeout all of it, else up to the line that says why it cannot be sent now, as it would be tried again."""
+    """Must fail; returns its output: with a timeout all of it, else up to the line that says why it cannot be sent now, as it would be tried again."""
     sender = subprocess.Popen([str(word) for word in (TOOLS.record, "--send", log, "--to", to, *options, "--send-timeout", timeout or f"{PATIENCE}s")],
                               stderr=subprocess.PIPE, text=True, env=harness.environment())
-    said = ""
+    output = ""
     watchdog = threading.Timer(PATIENCE, sender.kill)
     watchdog.start()
     with sender:
         for line in sender.stderr:
-            said += line
+            output += line
             if "cannot send to" in line and not timeout:
                 sender.terminate()
                 break
     watchdog.cancel()
     if sender.returncode == 0:
         raise Failure(f"it was let in: {options}")
-    return said
+    return output
 
 
 def make_log(place, n_blocks=9000):
@@ -448,23 +449,23 @@ def certificates(place, _rounds):
         if received(place / "in"):
             raise Failure("something arrived of those who may not send")
         subprocess.run([TOOLS.record, "--send", log, "--to", to, *by_certificate(place, "client")], check=True)
-        if received(place / "in")[0].read_bytes() != log.read_bytes() or "begun by client at" not in receiver.said:
-            raise Failure(f"it did not arrive: {receiver.said}")
+        if received(place / "in")[0].read_bytes() != log.read_bytes() or "begun by client at" not in receiver.output:
+            raise Failure(f"it did not arrive: {receiver.output}")
     with Receiver(place / "in2", by_certificate(place, "elsewhere")) as receiver:
-        said = try_to_send(log, f"{own_name()}:{receiver.port}", by_certificate(place, "client"))
-        if "ertificate" not in said:
-            raise Failure(f"the wrong host is refused so: {said}")
+        output = try_to_send(log, f"{own_name()}:{receiver.port}", by_certificate(place, "client"))
+        if "ertificate" not in output:
+            raise Failure(f"the wrong host is refused so: {output}")
 
 
 def strangers(place, _rounds):
-    """Who may not send, or sends garbage, leaves nothing behind, and keeps nobody out."""
+    """Senders without permission, or of garbage, leave nothing behind and do not block others."""
     log = make_log(place)
     key = make_key(place / "key")
     with Receiver(place / "in", key) as receiver:
-        said = [try_to_send(log, receiver.to(), make_key(place / name, who, secret))
+        output = [try_to_send(log, receiver.to(), make_key(place / name, who, secret))
                 for name, who, secret in (("wrong", "me", None), ("unknown", "you", None))]
-        if any("know this key or certificate" not in text for text in said):
-            raise Failure(f"a wrong key is refused so: {said}")
+        if any("know this key or certificate" not in text for text in output):
+            raise Failure(f"a wrong key is refused so: {output}")
         try_to_send(log, receiver.to(), ["--insecure"])
         (place / "key").chmod(0o640)
         if "chmod 600" not in try_to_send(log, receiver.to(), key):
@@ -493,8 +494,8 @@ def strangers(place, _rounds):
         for end in crowd:
             end.close()
         receiver.end()
-        if len(receiver.said) > 20000:
-            raise Failure(f"mtrace-gather says {len(receiver.said)} bytes about strangers")
+        if len(receiver.output) > 20000:
+            raise Failure(f"mtrace-gather prints {len(receiver.output)} bytes about strangers")
     for options, why in ((["--insecure", "--listen", "0.0.0.0:0"], "--insecure is only for this machine"), ([], "no authentication is configured")):
         refused = subprocess.run([GATHER, str(place / "in"), *options], capture_output=True, text=True, timeout=PATIENCE)
         if refused.returncode == 0 or why not in refused.stderr:
@@ -502,24 +503,24 @@ def strangers(place, _rounds):
 
 
 def limits(place, _rounds):
-    """--max-bytes holds, and what did not go in goes on when there is room."""
+    """--max-bytes holds, and refused data is accepted when there is room again."""
     key = make_key(place / "key")
     log = make_log(place, 200000)  # more than waits in sockets
     with Receiver(place / "in", key, extra=("--max-bytes", "10KiB")) as receiver:
-        said = try_to_send(log, receiver.to(), key, "4s")
-        if "--max-bytes" not in said or size_of_received(place / "in") > 10240:
-            raise Failure(f"{size_of_received(place / 'in')} bytes, and {said}")
+        output = try_to_send(log, receiver.to(), key, "4s")
+        if "--max-bytes" not in output or size_of_received(place / "in") > 10240:
+            raise Failure(f"{size_of_received(place / 'in')} bytes, and {output}")
         receiver.end()
-        told = receiver.said.splitlines()
-        if len(told) > 3 or "begun by" not in told[0] or not re.search(r": cut at .*--max-bytes.*it goes on when it is sent again", told[1]):
-            raise Failure(f"of a full folder it says {receiver.said}")
+        result = receiver.output.splitlines()
+        if len(result) > 3 or "begun by" not in result[0] or not re.search(r": cut at .*--max-bytes.*it goes on when it is sent again", result[1]):
+            raise Failure(f"of a full folder it prints {receiver.output}")
     with Receiver(place / "in", key) as receiver:
         subprocess.run([TOOLS.record, "-q", "--send", log, "--to", receiver.to(), *key], check=True)
         if received(place / "in")[0].read_bytes() != log.read_bytes():
             raise Failure("it did not go on")
         receiver.end()
-        if receiver.said.count(": goes on, ") != 1 or receiver.said.count(": ended, ") != 1:
-            raise Failure(f"when there is room it says {receiver.said}")
+        if receiver.output.count(": goes on, ") != 1 or receiver.output.count(": ended, ") != 1:
+            raise Failure(f"when there is room it prints {receiver.output}")
 
 
 def look_around(port, key):
@@ -527,7 +528,7 @@ def look_around(port, key):
 
 
 def discover(place, _rounds):
-    """Who has a key finds who gathers; who has none, or says again what another said, is ignored and counted."""
+    """A client with the key finds receivers; one without the key, and replayed messages, are ignored and counted."""
     key, other = make_key(place / "key"), make_key(place / "other")
     with Receiver(place / "in", key, extra=("--announce",)) as receiver:
         found = look_around(receiver.port, key)
@@ -537,48 +538,49 @@ def discover(place, _rounds):
         wait_until("the first 500 kB arrive", lambda: size_of_received(place / "in") > 500000)
         check_sent(recording.end())
         check_same(place / "in", place / "run.dat")
-        if "ignored" in receiver.said:
-            raise Failure(f"it says {receiver.said}")
+        if "ignored" in receiver.output:
+            raise Failure(f"it prints {receiver.output}")
         overheard = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         overheard.bind(("127.0.0.1", 0))
         overheard.settimeout(PATIENCE)
         asking = threading.Thread(target=look_around, args=(overheard.getsockname()[1], key))
         asking.start()
-        question = overheard.recv(4096)
+        request = overheard.recv(4096)
         asking.join()
         answers = []
-        for data in (b"x", question, question, question[:-1] + bytes([question[-1] ^ 1]), question + b"x", b""):
+        for data in (b"x", request, request, request[:-1] + bytes([request[-1] ^ 1]), request + b"x", b""):
             overheard.sendto(data, ("127.0.0.1", receiver.port))
             overheard.settimeout(1)
             try:
                 while True:
                     answer = overheard.recv(4096)
-                    if answer[:8] == question[:8] and answer != question and answer[12] == 2:
+                    if answer[:8] == request[:8] and answer != request and answer[12] == 2:
                         answers.append(answer)
             except socket.timeout:
                 pass
-        if len(answers) != 1 or len(answers[0]) != len(question):
-            raise Failure(f"{len(answers)} answers to one question and five that are none")
-        nobody = look_around(receiver.port, other)
-        if nobody.returncode != 1 or nobody.stdout or "no 'mtrace-gather --announce' with our key answers" not in nobody.stderr:
-            raise Failure(f"with another key: {nobody}")
+        if len(answers) != 1 or len(answers[0]) != len(request):
+            raise Failure(f"{len(answers)} answers to one request and five that are none")
+        not_found = look_around(receiver.port, other)
+        if not_found.returncode != 1 or not_found.stdout or "no 'mtrace-gather --announce' with our key answers" not in not_found.stderr:
+            raise Failure(f"with another key: {not_found}")
         refused = subprocess.run([str(word) for word in (TOOLS.record, "-o", place / "no.dat", "--to", f"discover:{receiver.port}", *other, "--",
                                                          "touch", place / "ran")], capture_output=True, text=True)
         if refused.returncode == 0 or (place / "ran").exists() or "no 'mtrace-gather --announce'" not in refused.stderr:
-            raise Failure(f"nobody is found, and it goes on: {refused}")
+            raise Failure(f"no receiver is found, and it continues: {refused}")
         receiver.end()
-        if "discovery messages: forged" not in receiver.said:
-            raise Failure(f"strangers are not counted: {receiver.said}")
+        if "discovery messages: forged" not in receiver.output:
+            raise Failure(f"strangers are not counted: {receiver.output}")
     with Receiver(place / "in", key) as receiver:
         if look_around(receiver.port, key).returncode != 1:
             raise Failure("one who was not asked to announces himself")
     refused = subprocess.run([str(word) for word in (GATHER, place / "in", *key, "--announce", "--listen", "[::1]:0")], capture_output=True, text=True, timeout=PATIENCE)
     if refused.returncode == 0 or "discovery uses IPv4" not in refused.stderr and "cannot listen" not in refused.stderr:
-        raise Failure(f"one whom nobody can find announces himself: {refused}")
+        raise Failure(f"a receiver that cannot be found announces itself: {refused}")
 
 
 def broadcast(place, _rounds):
-    """Between two machines, as far as the kernel can tell: only a broadcast arrives there. Who listens on one address is found at that one, also from his own machine."""
+    """Between two network namespaces: only a broadcast arrives there. A receiver that listens on one address is found at that one, also from its own
+    machine."""
     if os.geteuid() != 0 or not all(shutil.which(tool) for tool in ("ip", "unshare", "nsenter")):
         raise Skip("needs root, ip (iproute2), unshare and nsenter (util-linux)")
     key = make_key(place / "key")
@@ -599,16 +601,16 @@ done
 kill $other; exit $status
 """
     with open(place / "errors", "w") as errors:
-        told = subprocess.run(["unshare", "-n", "sh", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
+        result = subprocess.run(["unshare", "-n", "sh", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
                               timeout=PATIENCE)
-    if told.returncode == 77:
+    if result.returncode == 77:
         raise Skip(f"there is no network to be made: {(place / 'errors').read_text()}")
-    if told.returncode != 0 or told.stdout != "10.97.98.2:17878\n127.0.0.1:17878\n" + 2 * "10.97.98.2:17878\n":
-        raise Failure(f"by broadcast: {told}, {(place / 'errors').read_text()}")
+    if result.returncode != 0 or result.stdout != "10.97.98.2:17878\n127.0.0.1:17878\n" + 2 * "10.97.98.2:17878\n":
+        raise Failure(f"by broadcast: {result}, {(place / 'errors').read_text()}")
 
 
 def rotated(log):
-    """The rotated files that are still here."""
+    """The rotated files that still exist here."""
     return list(log.parent.glob(f"{log.name}.g*"))
 
 
@@ -627,23 +629,23 @@ def wait_until_removed(place, log):
 
 
 def check_whole(place, rounds, name):
-    """One log arrived, and is sound; every block of the program's rounds is in it."""
+    """One log arrived, and is complete; it has every block of the program's rounds."""
     files = received(place / "in")
-    told = subprocess.run([TOOLS.importer, "--force", str(files[0]), str(place / name)], capture_output=True, text=True, env=harness.environment(),
+    result = subprocess.run([TOOLS.importer, "--force", str(files[0]), str(place / name)], capture_output=True, text=True, env=harness.environment(),
                           timeout=PATIENCE)
-    n = harness.Database(place / name).value("SELECT count(*) FROM allocations WHERE size_bytes BETWEEN 633 AND 2632") if told.returncode == 0 else 0
-    if len(files) != 1 or not 2000 <= n / rounds < 2050 or any(word in told.stderr for word in ("damage", "no end", "dropped")):
-        raise Failure(f"{len(files)} logs, {n} blocks of {rounds} rounds: {told.stderr}")
+    n = harness.Database(place / name).value("SELECT count(*) FROM allocations WHERE size_bytes BETWEEN 633 AND 2632") if result.returncode == 0 else 0
+    if len(files) != 1 or not 2000 <= n / rounds < 2050 or any(word in result.stderr for word in ("damage", "no end", "dropped")):
+        raise Failure(f"{len(files)} logs, {n} blocks of {rounds} rounds: {result.stderr}")
 
 
 def refuses_to_import(place, log):
-    told = subprocess.run([TOOLS.importer, str(log), str(place / "none.db")], capture_output=True, text=True, env=harness.environment(), timeout=PATIENCE)
-    if told.returncode == 0 or "was recorded with --no-local: its events are at the receiver" not in told.stderr or len(told.stderr.splitlines()) != 1:
-        raise Failure(f"the import of what is left says {told}")
+    result = subprocess.run([TOOLS.importer, str(log), str(place / "none.db")], capture_output=True, text=True, env=harness.environment(), timeout=PATIENCE)
+    if result.returncode == 0 or "was recorded with --no-local: its events are at the receiver" not in result.stderr or len(result.stderr.splitlines()) != 1:
+        raise Failure(f"the import of what is left says {result}")
 
 
 def no_local(place, rounds):
-    """What the other side has on its disk is removed here, whichever side is killed, and at the end all files are gone."""
+    """Data that the receiver has on disk is removed here, whichever side is killed, and at the end all files are removed."""
     key, log = make_key(place / "key"), place / "run.dat"
     with Receiver(place / "in", key) as receiver:
         recording = Recording(log, receiver.to(), key, ("--no-local", "--no-compress"))
@@ -658,14 +660,14 @@ def no_local(place, rounds):
         wait_until_removed(place, log)
         wait_until("little is here", lambda: size_of_rotated(log) < size_of_received(place / "in") / 2)
         refuses_to_import(place, log)
-        check_sent(said := recording.end())
-        if log.exists() or rotated(log) or "removed here (--no-local)" not in said or "next: mtrace-query" in said:
-            raise Failure(f"the log is {'kept' if log.exists() else 'gone'}: {said}")
+        check_sent(output := recording.end())
+        if log.exists() or rotated(log) or "removed here (--no-local)" not in output or "next: mtrace-query" in output:
+            raise Failure(f"the log is {'kept' if log.exists() else 'gone'}: {output}")
         check_whole(place, recording.rounds, "arrived.db")
 
 
 def no_local_kept(place, _rounds):
-    """What did not arrive is kept, and sent later, only to who has the rest; what a killed recorder left is packed in its place."""
+    """Data that did not arrive is kept and sent later, only to the receiver that has the rest; what a killed recorder left is packed in its place."""
     key, log = make_key(place / "key"), place / "run.dat"
     with Receiver(place / "in", key) as receiver:
         recording = Recording(log, receiver.to(), key, ("--no-local", "--no-compress", "--send-timeout", "2s"))
@@ -678,23 +680,23 @@ def no_local_kept(place, _rounds):
         recording.process.stdin.close()
         wait_until("the program ends", lambda: is_gone(program))
         rounds = int(recording.process.stdout.read())
-        said = recording.process.stderr.read()
-        if "not sent to" not in said or "--no-local" not in said or not log.exists():
-            raise Failure(f"of what was not sent it says {said}")
+        output = recording.process.stderr.read()
+        if "not sent to" not in output or "--no-local" not in output or not log.exists():
+            raise Failure(f"of what was not sent it prints {output}")
         refused = subprocess.run([TOOLS.record, "--pack", log, "--cull-temporary", "1"], capture_output=True, text=True)
         if refused.returncode == 0 or "cannot be elided here" not in refused.stderr:
             raise Failure(f"what is half here is elided: {refused}")
-        if b"MTRACE_RECORD_FAULT" in Path(TOOLS.record).read_bytes():  # interrupted, it goes on where it was
+        if b"MTRACE_RECORD_FAULT" in Path(TOOLS.record).read_bytes():  # interrupted, it continues where it stopped
             done = subprocess.run([TOOLS.record, "--pack", log], env=harness.environment({"MTRACE_RECORD_FAULT": "packed:60:9"}))
             if done.returncode != -signal.SIGKILL:
                 raise Failure(f"--pack was to be killed: {done}")
         packed = subprocess.run([TOOLS.record, "--pack", log], check=True, capture_output=True, text=True).stderr
         if "events of those still here" not in packed or f"next: mtrace-record --send {log} --no-local --to HOST:PORT" not in packed or "mtrace-query" in packed:
-            raise Failure(f"packing what is half here it says {packed}")
+            raise Failure(f"packing what is half here it prints {packed}")
         with Receiver(place / "other", key) as other:
-            said = try_to_send(log, other.to(), key, "1s")
-            if "does not have what it acknowledged" not in said or not log.exists():
-                raise Failure(f"to one who has nothing of it: {said}")
+            output = try_to_send(log, other.to(), key, "1s")
+            if "does not have what it acknowledged" not in output or not log.exists():
+                raise Failure(f"to one who has nothing of it: {output}")
         receiver.start()
         sent = subprocess.run([TOOLS.record, "--no-local", "--send", log, "--to", receiver.to(), *key], capture_output=True, text=True)
         if sent.returncode != 0 or log.exists() or rotated(log):
@@ -703,7 +705,7 @@ def no_local_kept(place, _rounds):
 
 
 def max_local(place, _rounds):
-    """While nobody takes it, a log takes no more than it may, nobody waits, and what is dropped is counted."""
+    """Without a receiver the log stays within its limit, the program does not wait, and dropped events are counted."""
     key, log, live = make_key(place / "key"), place / "run.dat", place / "run.dat.live"
     most = 64 << 20
     with Receiver(place / "in", key) as receiver:
@@ -720,17 +722,17 @@ def max_local(place, _rounds):
         os.kill(receiver.process.pid, signal.SIGCONT)
         if used > most:
             raise Failure(f"{used} bytes are here")
-        check_sent(said := recording.end())
-        dropped = int(re.search(r"([\d,]+) dropped", said)[1].replace(",", ""))
-        if dropped == 0 or said.count("has reached --max-local") != 1 or "see --max-live, and --max-local" not in said or log.exists() or rotated(log):
-            raise Failure(f"it says {said}")
-        told = subprocess.run([TOOLS.importer, str(received(place / "in")[0]), str(place / "a.db")], capture_output=True, text=True, env=harness.environment())
-        if told.returncode != 0 or f"{dropped:,}" not in told.stderr.replace("_", ",") and str(dropped) not in told.stderr:
-            raise Failure(f"{dropped} events were dropped, and the import says {told.stderr}")
+        check_sent(output := recording.end())
+        dropped = int(re.search(r"([\d,]+) dropped", output)[1].replace(",", ""))
+        if dropped == 0 or output.count("has reached --max-local") != 1 or "see --max-live, and --max-local" not in output or log.exists() or rotated(log):
+            raise Failure(f"it prints {output}")
+        result = subprocess.run([TOOLS.importer, str(received(place / "in")[0]), str(place / "a.db")], capture_output=True, text=True, env=harness.environment())
+        if result.returncode != 0 or f"{dropped:,}" not in result.stderr.replace("_", ",") and str(dropped) not in result.stderr:
+            raise Failure(f"{dropped} events were dropped, and the import prints {result.stderr}")
 
 
 def named(place, _rounds):
-    """A log has the name of its program, and nothing of what that was called with."""
+    """A log has the name of its program, but not its arguments."""
     key = make_key(place / "key")
     with Receiver(place / "in", key) as receiver:
         for words in (("/bin/echo", "--token=abc/SECRET"), ("/bin/ls", "/")):
@@ -741,7 +743,7 @@ def named(place, _rounds):
 
 
 def slow_peer(place, _rounds):
-    """One who sends a byte now and then, and never ends what he says, holds nobody up for longer than was asked for."""
+    """A peer that sends a byte now and then and never finishes its message delays others no longer than the time limit."""
     log, key = make_log(place), make_key(place / "key")
     with socket.create_server(("127.0.0.1", 0)) as server:
         def drip():
@@ -757,13 +759,13 @@ def slow_peer(place, _rounds):
                     pass
         threading.Thread(target=drip, daemon=True).start()
         relative = [os.path.relpath(word) if isinstance(word, Path) else word for word in key]
-        said = try_to_send(log, f"127.0.0.1:{server.getsockname()[1]}", relative, timeout="1s")
-        if "does not answer" not in said or "not sent to" not in said or f"'{(place / 'key').resolve()}'" not in said:
-            raise Failure(f"it says {said}")
+        output = try_to_send(log, f"127.0.0.1:{server.getsockname()[1]}", relative, timeout="1s")
+        if "does not answer" not in output or "not sent to" not in output or f"'{(place / 'key').resolve()}'" not in output:
+            raise Failure(f"it prints {output}")
 
 
 def flood(place, _rounds):
-    """Nor does one who never ends to say that he is there."""
+    """The same for a peer that never finishes its announcement."""
     log = make_log(place)
     ping = struct.pack("<IIQII", 11, 0, 0, 0, 0)
     hello = struct.pack("<IIQII", 1, 0, 0, 16, 0) + b"mtrace\r\n" + struct.pack("<II", 1, 0)
@@ -780,9 +782,9 @@ def flood(place, _rounds):
         for _ in range(2):
             threading.Thread(target=pour, daemon=True).start()
         begun = time.monotonic()
-        said = try_to_send(log, f"127.0.0.1:{server.getsockname()[1]}", ["--insecure"], timeout="1s")
-        if "not sent to" not in said or time.monotonic() - begun > PATIENCE / 2:
-            raise Failure(f"after {time.monotonic() - begun:.1f} s it says {said}")
+        output = try_to_send(log, f"127.0.0.1:{server.getsockname()[1]}", ["--insecure"], timeout="1s")
+        if "not sent to" not in output or time.monotonic() - begun > PATIENCE / 2:
+            raise Failure(f"after {time.monotonic() - begun:.1f} s it prints {output}")
 
 
 def full_disk(place, _rounds):
@@ -796,7 +798,7 @@ def full_disk(place, _rounds):
         (place / "small" / "filler").write_bytes(bytes(200000))
         with Receiver(place / "small", key) as receiver:
             recording = Recording(place / "run.dat", receiver.to(), key)
-            wait_until("the receiver complains", lambda: "No space left" in receiver.said)
+            wait_until("the receiver complains", lambda: "No space left" in receiver.output)
             (place / "small" / "filler").unlink()
             subprocess.run(["mount", "-o", "remount,size=1g", place / "small"], check=True)
             wait_until("500 kB are there", lambda: size_of_received(place / "small") > 500000)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""gone.py PART: a raw log on a file system that does not tell who has it open, of a process that was in a pid namespace of its own.
+"""gone.py PART: a raw log of a process in its own PID namespace, on a file system that does not report who has it open.
 
-forced    it cannot be known whether it has ended: as --force says
-layer     by its name in the upper layer, where it is another file for all who compare files: a log that is written is not packed
+forced    whether the process has ended cannot be known: the message suggests --force
+layer     a log on overlayfs, named by its upper layer, where it is another file for all comparisons: a log that is being written is not packed
 """
 
 import os
@@ -30,7 +30,7 @@ def beneath(tools, place, test):
 
 
 def mount_overlay(place):
-    """Of this mount namespace; its folder."""
+    """The mount namespace has a folder of its own."""
     parts = {name: place / name for name in ("lowerdir", "upperdir", "workdir", "merged")}
     for part in parts.values():
         part.mkdir()
@@ -50,7 +50,8 @@ def start(tools, log):
 
 
 def kill(program):
-    """Process 1 itself, of which unshare hears: when that has ended, the other has. Its namespace is held, so that no later one has its number."""
+    """Process 1 of the namespace, which unshare waits for: when it has ended, the other has. The namespace is held, so that no later one has its
+    number."""
     (first,) = Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split()
     os.open(f"/proc/{first}/ns/pid", os.O_RDONLY)
     os.kill(int(first), signal.SIGKILL)

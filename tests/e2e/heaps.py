@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""heaps.py figures|extents|inherited|freed|instants|split SHAPE: what we say of heaps beside malloc's own figures, and beside what happens.
+"""heaps.py mallinfo|extents|inherited|freed|times|split SHAPE: what mtrace reports about heaps, compared with malloc's own numbers and the kernel's.
 
-figures   heap_figures asks mallinfo2 and malloc_info at an instant; our parts of that instant agree within 1 %
+mallinfo  heap_shapes calls mallinfo2 and malloc_info at a time; the parts of the footprint at that time agree within 1 %
 extents   the rows of heaps are the heaps of /proc/self/maps, from the first byte to the last; those of arenas have malloc_info's sizes
-inherited in a fork child nothing is called free that malloc says is in use; what is its own agrees as above
-freed     pinned_pages frees the blocks of sites and trims: the heap shrinks by what pinning promised, within 5 %
-split     of the highest memory sample the heap has what the kernel says is resident of it, within 2 %, also when most of it is free
-instants  --at the time of the peak and of the end gives what the import computed; holes sum to the parts
+inherited in a fork child no memory that malloc calls in use is reported as free; its own heaps agree as above
+freed     pinned_pages frees the blocks of sites and trims: the heap shrinks by what pinning predicted, within 5 %
+split     in the highest memory sample the heap has as many resident bytes as the kernel reports, within 2 %, also when most of it is free
+times     --at the time of the peak and of the end gives what the import computed; holes sum to the parts
 """
 
 import csv
@@ -24,12 +24,12 @@ from harness import Failure  # noqa: E402
 MIB = 1 << 20
 PAGE = 4096
 HEAP_BYTES = 64 << 20
-# How long a workload gives the recorder to look: on a machine that others use, some looks come late.
+# How long a workload waits for the recorder to look: on a busy machine some looks come late.
 WAITS_MS = (2000, 10000, 40000)
 
 
 class Run:
-    """A workload, recorded and imported, with the figures it printed."""
+    """A workload, recorded and imported, with the numbers it printed."""
 
     def __init__(self, place, *argv, options=()):
         tools = harness.Tools.from_environment()
@@ -40,7 +40,7 @@ class Run:
         if outcome.status != 0:
             raise Failure(f"{argv} ended with {outcome.status}: {outcome.stderr.decode(errors='replace')}")
         lines = [line.split() for line in outcome.stdout.decode().splitlines()]
-        self.figures = {line[1]: int(line[2]) for line in lines if line and line[0] == "figure"}
+        self.values = {line[1]: int(line[2]) for line in lines if line and line[0] == "figure"}
         self.maps = [(int(line[1]), int(line[2]), line[3], line[4] if len(line) > 4 else "") for line in lines if line and line[0] == "map"]
         self.arenas = [int(line[2]) for line in lines if line and line[0] == "arena"]
         self.db = harness.import_log(tools, log, self.path)
@@ -48,9 +48,9 @@ class Run:
             raise Failure("events were dropped")
 
     def at(self):
-        """The instant of the figures, as --at takes it."""
+        """The time of the numbers, as --at accepts it."""
         start_unix, start = self.db.rows("SELECT start_unix_ns, start_ns FROM processes ORDER BY process_id")[0]
-        return f"{self.figures['at_unix_ns'] - start_unix + start}ns"
+        return f"{self.values['at_unix_ns'] - start_unix + start}ns"
 
     def ask(self, *argv):
         out = subprocess.run([self.query_program, *argv, str(self.path), "--format", "csv"], capture_output=True, text=True,
@@ -62,7 +62,7 @@ class Run:
 
 
 def patiently(check, place, *argv, options=()):
-    """A check holds as soon as the recorder had the time to look."""
+    """Repeats a check until the recorder had the time to look."""
     for wait_ms in WAITS_MS:
         try:
             return check(Run(place, *argv, str(wait_ms), options=options))
@@ -82,9 +82,9 @@ def total(rows, *columns):
     return sum(row[column] for row in rows for column in columns)
 
 
-def figures(run):
-    """malloc counts chunks in its thread caches as in use, and its own structures also where nothing is live."""
-    malloc = run.figures
+def mallinfo(run):
+    """malloc counts chunks in its thread caches as in use, and its own structures also if no block is live."""
+    malloc = run.values
     heaps = [row for row in run.ask("fragmentation", "--at", run.at()) if row["extent_bytes"]]
     near("bytes of all heaps", malloc["arena"], total(heaps, "extent_bytes"), 0.01)
     own = 4096 * len(heaps)
@@ -122,7 +122,7 @@ def extents(run):
 
 def inherited(run):
     """The child's first heap holds blocks of the parent, which it has no rows of; its arenas came after the fork."""
-    malloc = run.figures
+    malloc = run.values
     heaps = [row for row in run.ask("fragmentation", "--process", "2", "--at", run.at()) if row["extent_bytes"]]
     own = [row for row in heaps if row["kind"] == "arena"]
     shared = [row for row in heaps if row["kind"] != "arena"]
@@ -143,9 +143,9 @@ def inherited(run):
     if any(row["heap_id"] == shared[0]["heap_id"] for row in run.ask("holes", "--process", "2", "--at", run.at())):
         raise Failure("holes between inherited blocks are listed")
     for at in ("peak", "end"):
-        figures_then = dict(run.db.rows("SELECT name, value FROM summary WHERE process_id = 2"))
-        if figures_then[f"heap_at_{at}_hole_bytes"] is not None or figures_then[f"heap_at_{at}_bytes"] is None:
-            raise Failure(f"the summary of the child at the {at}: {figures_then}")
+        values_then = dict(run.db.rows("SELECT name, value FROM summary WHERE process_id = 2"))
+        if values_then[f"heap_at_{at}_hole_bytes"] is not None or values_then[f"heap_at_{at}_bytes"] is None:
+            raise Failure(f"the summary of the child at the {at}: {values_then}")
 
 
 def promised(run, name):
@@ -154,10 +154,10 @@ def promised(run, name):
 
 
 def freed(place, shape):
-    """Pages that a and b share are nobody's: they come back only when both are freed."""
+    """Pages shared by a and b belong to neither: they are returned only when both are freed."""
     for sites in {"shared": ("a", "b", "ab"), "callers": ("ab",)}.get(shape, ("a",)):
         run = Run(place, "pinned_pages", shape, sites)
-        shrunk = run.figures["rss_before"] - run.figures["rss_after"]
+        shrunk = run.values["rss_before"] - run.values["rss_after"]
         bytes_of = sum(promised(run, f"site_{site}") for site in (sites if shape == "shared" else "a"))
         if shape == "shared" and sites == "ab":
             used = run.ask("fragmentation", "--at", run.at())
@@ -187,7 +187,7 @@ def same_as_imported(run, command):
 
 
 def holes_fit(run, at):
-    """HS-3: what is left of the last used page of a heap is no hole."""
+    """HS-3: the rest of the last used page of a heap is no hole."""
     holes = run.ask("holes", "--at", at)
     for heap in run.ask("fragmentation", "--at", at):
         mine = total([row for row in holes if row["heap_id"] == heap["heap_id"]], "bytes")
@@ -196,8 +196,8 @@ def holes_fit(run, at):
             raise Failure(f"heap {heap['heap_id']}: holes of {mine} bytes, but {all_free} are free below the top")
 
 
-def instants(place, shape):
-    run = Run(place, *{"arenas": ("heap_figures", "arenas"), "threads": ("threads",), "cxx": ("leak_cxx",)}[shape])
+def times(place, shape):
+    run = Run(place, *{"arenas": ("heap_shapes", "arenas"), "threads": ("threads",), "cxx": ("leak_cxx",)}[shape])
     for command in ("fragmentation", "pinning"):
         same_as_imported(run, command)
     for at in ("peak", "end", "30%", "77%"):
@@ -206,8 +206,8 @@ def instants(place, shape):
 
 def split(run):
     figure = dict(run.db.rows("SELECT name, value FROM summary WHERE name LIKE 'rss_%'"))
-    near("heaps in the highest sample", run.figures["heap_rss"], figure["rss_heaps_bytes"], 0.02)
-    near("all and mtrace's own", run.figures["all_rss"], figure["rss_parts_bytes"] + figure["rss_own_bytes"], 0.02)
+    near("heaps in the highest sample", run.values["heap_rss"], figure["rss_heaps_bytes"], 0.02)
+    near("all and mtrace's own", run.values["all_rss"], figure["rss_parts_bytes"] + figure["rss_own_bytes"], 0.02)
     near("own mappings", 3 * MIB + 500 * 100 * 1024, figure["rss_mappings_bytes"], 0.01)
     near("stacks", 5 * MIB, figure["rss_stacks_bytes"], 0.05)
     near("shared memory", 7 * MIB, figure["rss_shared_bytes"], 0.01)
@@ -220,10 +220,10 @@ def split(run):
         raise Failure(f"of 1,000 neighbours, of which every second one was written, were resident: {peaks}")
 
 
-CASES = {"figures": lambda place, shape: patiently(figures, place, "heap_figures", shape),
-         "extents": lambda place, shape: patiently(extents, place, "heap_figures", shape),
-         "inherited": lambda place, shape: patiently(inherited, place, "heap_figures", shape, options=["--follow-children"]),
-         "freed": freed, "instants": instants, "split": lambda place, workload: patiently(split, place, workload)}
+CASES = {"mallinfo": lambda place, shape: patiently(mallinfo, place, "heap_shapes", shape),
+         "extents": lambda place, shape: patiently(extents, place, "heap_shapes", shape),
+         "inherited": lambda place, shape: patiently(inherited, place, "heap_shapes", shape, options=["--follow-children"]),
+         "freed": freed, "times": times, "split": lambda place, workload: patiently(split, place, workload)}
 
 
 def main():

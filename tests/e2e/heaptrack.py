@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""heaptrack.py raw|interpreted PROGRAM | rules | text: a recording of heaptrack, imported, says what heaptrack's tools say.
+"""heaptrack.py raw|interpreted PROGRAM | rules | text: an imported recording of heaptrack has the numbers that heaptrack's tools print.
 
 PROGRAM is a workload, python3 or sqlite3. `rules` looks at a program's own suppressions, at stacks deeper than heaptrack
 keeps, and at the notes; `text` reads the hand-made recordings of every format version in tests/fuzz/corpus/heaptrack.
@@ -58,13 +58,13 @@ def check_texts(folder):
     for name, wanted in TEXTS.items():
         if name == "v3.gz":
             continue  # two members are one text, in which numbers go on: see below
-        db, said = import_file(CORPUS / name, folder)
+        db, output = import_file(CORPUS / name, folder)
         expect(name, db.execute(TOTALS).fetchone(), wanted)
         expect(f"{name}: threads, kinds, usable sizes",
                db.execute("SELECT count(kind), count(usable_bytes), count(free_backtrace_id) FROM allocations").fetchone(),
                (0, 0, 0))
         expect(f"{name}: memory", db.execute("SELECT rss_bytes, anonymous_bytes FROM memory_samples").fetchone(), (0x10000, None))
-        expect(f"{name}: warned", "warning" in said, False)
+        expect(f"{name}: warned", "warning" in output, False)
         if name in ("v1", "v2", "v3"):
             expect(f"{name}: lines", db.execute(
                 "SELECT function, source, line, module FROM stack_frames WHERE backtrace_id ="
@@ -76,9 +76,9 @@ def check_texts(folder):
            ('["prog","a\\u000a+","0\\u000afoo"]',))
     expect("offsets", db.execute("SELECT group_concat(object_offset) FROM (SELECT object_offset FROM frames WHERE object_id ORDER BY 1)")
            .fetchone(), (f"{0x101},{0x201}",))
-    db, said = import_file(CORPUS / "bad", folder)
-    expect("damage: cut, lines, stacks", said.count("warning:"), 3)
-    expect("damage: first line", "line 2 makes no sense" in said, True)
+    db, output = import_file(CORPUS / "bad", folder)
+    expect("damage: cut, lines, stacks", output.count("warning:"), 3)
+    expect("damage: first line", "line 2 makes no sense" in output, True)
 
 
 def printed(recording):
@@ -119,14 +119,14 @@ def interpret(raw, folder):
 
 def check_recording(how, workload, folder):
     recording = record(["--raw"] if how == "raw" else [], workload, folder)
-    db, said = import_file(recording, folder)
+    db, output = import_file(recording, folder)
     theirs, temporary = interpret(recording, folder) if how == "raw" else (recording, None)
     if theirs is None:
         print("heaptrack_interpret is not installed")
         sys.exit(SKIPPED)
     calls, text = printed(theirs)
     got = db.execute(TOTALS).fetchone()
-    expect("warnings", "warning" in said, False)
+    expect("warnings", "warning" in output, False)
     expect("allocations", got[0], calls)
     expect("pairing", got[3], "address" if how == "raw" else "size_and_stack")
     for what, value in (("total memory leaked", got[1]), ("peak heap memory consumption", got[2])):
@@ -155,10 +155,10 @@ def check_suppressions(recording, folder, db):
     """heaptrack_print reads the rules only without the length that heaptrack itself writes in front of them."""
     text = subprocess.run(["zstdcat" if recording.suffix == ".zst" else "zcat", recording], stdout=subprocess.PIPE, check=True).stdout
     (folder / "plain").write_bytes(re.sub(rb"(?m)^S [0-9a-f]+ ", b"S ", text))
-    said = subprocess.run(["heaptrack_print", "-f", folder / "plain", "--disable-builtin-suppressions", "--print-suppressions", "1"],
+    output = subprocess.run(["heaptrack_print", "-f", folder / "plain", "--disable-builtin-suppressions", "--print-suppressions", "1"],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
     theirs = {(f"leak:{pattern}", int(matches), leaked) for matches, leaked, pattern
-              in re.findall(r"^ +(\d+) +(\S+) (\S+)$", said.split("Suppressions used:")[1], re.M)}
+              in re.findall(r"^ +(\d+) +(\S+) (\S+)$", output.split("Suppressions used:")[1], re.M)}
     ours = {(rule, blocks, f"{size / 1000:.2f}KB") for rule, blocks, size in db.execute(
         "SELECT suppressed_by, sum(leaked_blocks), sum(leaked_bytes) FROM leaks WHERE suppressed_by IN"
         " (SELECT value FROM meta WHERE key LIKE 'suppression.%') GROUP BY 1")}
@@ -182,8 +182,8 @@ def check_deep(db):
 def check_notes(database, is_raw):
     for command in ("threads", "flows", "temporary", "mmaps", "mallopts", "allocation-failures", "reallocs", "realloc-chains",
                     "fragmentation", "pinning"):
-        _, said = asked(command, database)
-        expect(f"note of {command}", said.count("mtrace-query: note: ") - said.count("note: no rows"), 0 if is_raw and command == "pinning" else 1)
+        _, output = asked(command, database)
+        expect(f"note of {command}", output.count("mtrace-query: note: ") - output.count("note: no rows"), 0 if is_raw and command == "pinning" else 1)
     expect("note of leaks", "note:" in asked("leaks", database)[1], False)
 
 

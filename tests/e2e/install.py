@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""install.py prefix|package|collector|TRIPLET CMAKE CPACK BUILD: what is installed works alone, from wherever it lies.
+"""install.py prefix|package|collector|TRIPLET CMAKE CPACK BUILD: installed files work alone, in any folder.
 
 prefix installs the build below a scratch directory; package makes the Debian package and unpacks it there. Then a
 program is recorded, imported and queried with nothing but the installed files in reach. collector builds the collector alone and makes
@@ -87,8 +87,8 @@ def install(how, cmake, cpack, build, place):
 
 
 def check_collector(cpack, build, place, triplet):
-    """Nothing but libraries, in the folder of their processor, where mtrace-record looks for those of others; and nothing that keeps
-    them from being installed on a machine of another."""
+    """Only libraries, in the folder of their processor, where mtrace-record looks for those of others; and no file that conflicts with a package of
+    another processor."""
     call(cpack, "-G", "DEB", "-B", place / "package", "--config", Path(build) / "CPackConfig.cmake", cwd=build)
     package, = (place / "package").glob("*.deb")
     call("dpkg-deb", "-x", package, place / "root")
@@ -98,9 +98,9 @@ def check_collector(cpack, build, place, triplet):
         names.remove("libmtrace-oracle.so")
     if found != [f"usr/lib/{triplet}/mtrace/{name}" for name in names]:
         raise Failure(f"the package has {found}")
-    said = [call("dpkg-deb", "-f", package, field).strip() for field in ("Package", "Architecture", "Depends")]
-    if said != ["mtrace-collector-" + triplet.split("-")[0], "all", ""]:
-        raise Failure(f"the package says {said}")
+    output = [call("dpkg-deb", "-f", package, field).strip() for field in ("Package", "Architecture", "Depends")]
+    if output != ["mtrace-collector-" + triplet.split("-")[0], "all", ""]:
+        raise Failure(f"the package prints {output}")
 
 
 def collector(cmake, cpack):

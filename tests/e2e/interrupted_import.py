@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""interrupted_import.py: an import that a signal ends says so in its exit status, as a shell expects, and leaves nothing
-behind: no temporary file, and a target that is what it was before. The signal comes while the log is read, while rows
+"""interrupted_import.py: an import that a signal ends has the exit status that a shell expects, and leaves no
+temporary file, and the target as it was before. The signal comes while the log is read, while rows
 are written, and in a step that does not end."""
 
 import os
@@ -20,7 +20,7 @@ from harness import Failure  # noqa: E402
 PROGRAM = "keep = [[str(i) for i in range(k % 1000)] for k in range(2000)]"
 
 
-# What an import does last before its database has its name.
+# The last step of an import before its database is renamed to its target.
 ENDLESS = """
 #include <fcntl.h>
 #include <stdlib.h>
@@ -57,11 +57,11 @@ def interrupt(tools, log, work, number, is_time, env=None):
             importer.send_signal(number)
             break
         time.sleep(0.0005)
-    _, said = importer.communicate(timeout=300)
+    _, output = importer.communicate(timeout=300)
     if importer.returncode != 128 + number:
-        raise Failure(f"{number.name}: exit status {importer.returncode}, {said}")
-    if said != "mtrace-import: interrupted\n":
-        raise Failure(f"{number.name}: said {said!r}")
+        raise Failure(f"{number.name}: exit status {importer.returncode}, {output}")
+    if output != "mtrace-import: interrupted\n":
+        raise Failure(f"{number.name}: printed {output!r}")
     if [path.name for path in work.iterdir()] != ["run.db"] or target.read_bytes() != before:
         raise Failure(f"{number.name}: left {sorted(path.name for path in work.iterdir())}")
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""intervals.py: how often the intervals of answers that mtrace-query computes from rows have the truth in them.
+"""intervals.py: how often the confidence intervals of answers that mtrace-query computes from rows contain the truth.
 
 A database whose 1000 functions allocate the same blocks, of which each function's are drawn for themselves, is 1000 recordings in one. So one
 answer has 1000 intervals, of which 950 should have the truth in them, with a deviation of 7. A block lives for the whole run, or until its middle, or from there on: what
-lives at two instants is drawn once, and is not in their difference. Every other block is allocated one call deeper, where the function has called itself: it is on such
+lives at two times is drawn once, and is not in their difference. Every other block is allocated one call deeper, where the function has called itself: it is on such
 a stack twice, and counts its blocks once. Each function is in a module of its own.
 """
 
@@ -37,7 +37,7 @@ def size_of(block):
 
 
 def life_of(block):
-    """Born and ended, by the parts of the run: kept and early ones in the first third, late ones in the last."""
+    """Allocated and freed, by the parts of the run: kept and early ones in the first third, late ones in the last."""
     kind = block % 3
     return ((2 * N_BLOCKS if kind == LATE else 0) + block) * STEP, (N_BLOCKS + block) * STEP if kind == EARLY else None
 
@@ -56,14 +56,14 @@ def live_at(at):
 
 
 def drawn_rows(generator):
-    """The rows of packed_allocation_rows and the group of each, without ids, in the order of birth."""
+    """The rows of packed_allocation_rows and the group of each, without ids, in the order of allocation."""
     rows = []
     for block in range(N_BLOCKS):
-        size, (born, ended) = size_of(block), life_of(block)
+        size, (allocated, ended) = size_of(block), life_of(block)
         probability = -math.expm1(-size / MEAN)
         for function in range(1, N_FUNCTIONS + 1):
             if generator.random() < probability:
-                at = born + function
+                at = allocated + function
                 lifetime = None if ended is None else ended + function - at
                 ended_by = 0 if ended is None else 1
                 is_above = generator.random() < 1 / probability % 1
@@ -118,7 +118,7 @@ def ask(tools, *words):
 
 def check(what, rows, figure, truth):
     intervals = [(row[figure], row[f"{figure}_margin"]) for row in rows]
-    # A difference that is estimated as 0 has no row; nor would it be wrong often.
+    # A difference that is estimated as 0 has no row; that would rarely be wrong.
     if len(intervals) < 0.97 * N_FUNCTIONS or any(margin is None for _, margin in intervals):
         raise Failure(f"{what} has {len(intervals)} rows, or some {figure} have no margin")
     right = sum(abs(value - truth) <= margin for value, margin in intervals) / len(intervals)
@@ -147,13 +147,13 @@ def main():
         check("a group", rows, "allocated_bytes", kept + early + late)
         check("a group", rows, "leaked_bytes", kept + late)
         check("a group", rows, "peak_bytes", kept + late)
-        for question in ("by-function", "by-module"):
-            rows = ask(tools, question, one, "--size-min", "0")
+        for query in ("by-function", "by-module"):
+            rows = ask(tools, query, one, "--size-min", "0")
             for part in ("self", "inclusive"):
-                check(question, rows, f"{part}_allocated_bytes", kept + early + late)
-                check(question, rows, f"{part}_allocated_blocks", N_BLOCKS)
-                check(question, rows, f"{part}_leaked_bytes", kept + late)
-                check(question, rows, f"{part}_peak_bytes", kept + late)
+                check(query, rows, f"{part}_allocated_bytes", kept + early + late)
+                check(query, rows, f"{part}_allocated_blocks", N_BLOCKS)
+                check(query, rows, f"{part}_leaked_bytes", kept + late)
+                check(query, rows, f"{part}_peak_bytes", kept + late)
         check("growth between two snapshots", take_snapshots(one), "grown_bytes", live_at(SNAPSHOTS[1]) - live_at(SNAPSHOTS[0]))
         rows = ask(tools, "growth", other, "--from", f"{SNAPSHOTS[0]}ns", "--size-min", "0")
         check("growth of a range", rows, "grown_bytes", kept + late - live_at(SNAPSHOTS[0]))

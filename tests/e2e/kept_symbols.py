@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""kept_symbols.py PART: names of modules whose files are gone or replaced when the log is imported.
+"""kept_symbols.py PART: names of modules whose files were removed or replaced before the import.
 
 copies, copies_without_id   20 copies of one plugin under 20 names, which are removed: one call site
 reload, reload_without_id   two builds under one name, one after the other: two functions
@@ -127,7 +127,7 @@ def check_reload(tools, place, suffix):
 
 
 def unprivileged():
-    """What runs a command without capabilities."""
+    """Prefix that runs a command without capabilities."""
     if shutil.which("setpriv") is None:
         raise Skip("no setpriv here (package util-linux)")
     words = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all", "--"]
@@ -163,9 +163,9 @@ def check_limit(tools, place):
              for word in ("copy", original, f"{n}.tmp", "open", n, f"./{n}.tmp", "call", n, "remove", f"{n}.tmp")]
     log = record(tools, place, steps, ["--keep-symbols=0"])
     wants(site_names(load(tools, log)), [(None, 2, 2)], "call sites with --keep-symbols=0")
-    said = subprocess.run([tools.importer, "-f", log, place / "run.db"], capture_output=True, text=True, env=harness.environment()).stderr
-    if "has no names" not in said or "1.tmp" not in said:
-        raise Failure(f"the import does not name the module without a file: {said}")
+    output = subprocess.run([tools.importer, "-f", log, place / "run.db"], capture_output=True, text=True, env=harness.environment()).stderr
+    if "has no names" not in output or "1.tmp" not in output:
+        raise Failure(f"the import does not name the module without a file: {output}")
     wants(load(tools, log).rows("SELECT count(*) FROM object_parts"), [(0,)], "kept parts")
     # The program itself comes first, unless it was built long ago; then the first plugin, of less than 8 KiB.
     log = record(tools, place, steps, [f"--keep-symbols={kept_bytes(tools, place, steps) - 1}"])
@@ -173,7 +173,7 @@ def check_limit(tools, place):
 
 
 def kept_bytes(tools, place, steps):
-    """What is kept of all modules, as the collector counts it: each part has a header of 16 bytes and is rounded up to 8."""
+    """Size of the kept symbols of all modules, as the collector counts it: each part has a header of 16 bytes and is rounded up to 8."""
     log = record(tools, place, steps)
     harness.import_log(tools, log, place / "all.db", "-f", "--no-symbols")
     sizes = harness.Database(place / "all.db").rows("SELECT length(bytes) FROM object_parts")
@@ -319,10 +319,10 @@ def upgraded_names(tools, log):
 NAMED = [("in_library", 1, 1), ("in_program", 1, 1)]
 
 
-def record_upgraded(tools, place, argv, options=(), said=""):
+def record_upgraded(tools, place, argv, options=(), output=""):
     log = place / "run.dat"
     outcome = harness.run([tools.record, "-f", *options, "-o", log, "--", *argv], place)
-    wants((outcome.status, said in outcome.stderr.decode()), (0, True), outcome.stderr.decode())
+    wants((outcome.status, output in outcome.stderr.decode()), (0, True), outcome.stderr.decode())
     return log
 
 
@@ -347,11 +347,11 @@ def check_upgraded_limit(tools, place):
     program, pairs = upgraded(place)
     # Without the option nothing is held, so the program must not wait.
     shell = f"{program} now; cp {pairs[1]} {pairs[0]}.new; mv {pairs[0]}.new {pairs[0]}; mv {pairs[3]} {pairs[2]}"
-    for size, said in (("0", ""), ("100", "the limit of --keep-symbols is reached; no symbols are kept of ")):
+    for size, output in (("0", ""), ("100", "the limit of --keep-symbols is reached; no symbols are kept of ")):
         for path in (place / "old", place / "new"):
             shutil.rmtree(path)
         program, pairs = upgraded(place)
-        log = record_upgraded(tools, place, ["sh", "-c", shell], ["--follow-children", f"--keep-symbols={size}"], said)
+        log = record_upgraded(tools, place, ["sh", "-c", shell], ["--follow-children", f"--keep-symbols={size}"], output)
         wants(upgraded_names(tools, log), [(None, 0, 2)], f"call sites with --keep-symbols={size}")
 
 

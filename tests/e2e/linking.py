@@ -68,7 +68,7 @@ int main(int argc, char **argv)
     return 0;
 }
 """
-# Who can be bound by the loader asks nobody who allocates: nothing is before the program's own first block.
+# Programs that the loader can bind find the collector without an allocation: the program's own first block is the first.
 UNTOUCHED = """
 #include <malloc.h>
 #include <mtrace.h>
@@ -114,7 +114,7 @@ class Bench:
         return self.place / name
 
     def record(self, argv):
-        """What the program says when it is recorded, and the bytes that are charged to its group; None: no log."""
+        """The program's output when it is recorded, and the bytes charged to its group; None: no log."""
         log, database = self.place / "run.dat", self.place / "run.db"
         run = harness.run([self.tools.record, "-o", log, "--", *argv], self.quiet)
         if not log.exists():
@@ -126,13 +126,13 @@ class Bench:
         return run.stdout, harness.Database(database).value("SELECT sum(allocated_bytes) FROM by_group WHERE name = 'part'")
 
     def check(self, argv, is_recordable, bytes_charged):
-        """Alone it finds no collector, recorded it does, unless it is static."""
+        """Unrecorded it finds no collector, recorded it does, unless it is static."""
         alone = harness.run(argv, self.quiet)
         if alone.stdout != b"0 0 ok\n" or alone.status != 0:
-            raise Failure(f"{argv[0].name}: alone it says {alone.stdout} and ends with {alone.status}")
-        said, charged = self.record(argv)
-        if said != (b"1 2 ok\n" if is_recordable else b"0 0 ok\n") or charged != (bytes_charged if is_recordable else None):
-            raise Failure(f"{argv[0].name}: recorded it says {said}, and is charged {charged}")
+            raise Failure(f"{argv[0].name}: alone it prints {alone.stdout} and ends with {alone.status}")
+        output, charged = self.record(argv)
+        if output != (b"1 2 ok\n" if is_recordable else b"0 0 ok\n") or charged != (bytes_charged if is_recordable else None):
+            raise Failure(f"{argv[0].name}: recorded it prints {output}, and is charged {charged}")
         print(argv[0].name, "ok")
 
 
@@ -146,9 +146,9 @@ def check_shapes(bench, suffix, language):
     bench.check([linked], True, 3000)
     if suffix == "c": # libstdc++ allocates itself
         untouched = bench.compile("untouched", "-O2", "-fPIE", bench.write("untouched.c", UNTOUCHED), "-pie")
-        said = harness.run([untouched], bench.quiet).stdout
-        if said != b"0 0\n":
-            raise Failure(f"the header alone has made a heap: {said}")
+        output = harness.run([untouched], bench.quiet).stdout
+        if output != b"0 0\n":
+            raise Failure(f"the header alone has made a heap: {output}")
     opener = bench.compile("opened_library", *language, "-O2", bench.write(f"opener.{suffix}", OPENER), "-ldl")
     bench.check([opener, bench.place / "libbody.so"], True, 3000)
 

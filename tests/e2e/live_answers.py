@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a live report says, held against single rows of the finished database, which know nothing of totals and of cuts."""
+"""A live report compared with the rows of the finished database, which depend on neither totals nor as-of snapshots."""
 
 import csv
 import io
@@ -37,8 +37,8 @@ def run(argv, place, env=None, status=0):
     return outcome
 
 
-# ?1 is the instant.
-BORN = "FROM allocations WHERE process_id = 1 AND alloc_ns <= ?1"
+# ?1 is the time.
+ALLOCATED = "FROM allocations WHERE process_id = 1 AND alloc_ns <= ?1"
 LIVE = "(free_ns IS NULL OR free_ns > ?1)"
 USAGE = f"count(*) AS blocks, sum(size_bytes) AS bytes, total({LIVE}) AS live_blocks, total(size_bytes * {LIVE}) AS live_bytes"
 
@@ -49,7 +49,7 @@ def usage_of(row):
 
 def usage_by(database, column, at):
     return {row[column]: (row["blocks"], row["bytes"], int(row["live_blocks"]), int(row["live_bytes"]))
-            for row in ask(database, f"SELECT {column}, {USAGE} {BORN} GROUP BY 1", at)}
+            for row in ask(database, f"SELECT {column}, {USAGE} {ALLOCATED} GROUP BY 1", at)}
 
 
 def check_threads(database, report, at):

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""live_checklist.py PART FOLDER: what a program can learn of itself by mtrace_report, line by line of what alone a library of Rust, alloc-track, answers.
+"""live_checklist.py PART FOLDER: reports about a program itself by mtrace_report, for each thing that the Rust library alloc-track can answer.
 
 run                      records knows_itself into the folder, for all other parts
-a01_threads              totals of each thread, as the program's books have them
-a02_pairs                who freed whose blocks, by pairs
-a03_exited               threads that are gone stay
+a01_threads              totals of each thread, equal to the program's own counts
+a02_pairs                blocks freed by other threads, by pairs of threads
+a03_exited               exited threads stay
 a04_modes                stacks with no names, with short ones and in full
 a05_frames               reports with, without and past certain functions
 a06_filter               a filter needs no symbols
 a07_sorted               sorted, limited, and totals
-a08_text                 text, JSON and folded stacks have the figures of the CSV
+a08_text                 text, JSON and folded stacks have the numbers of the CSV
 a09_csv                  CSV that any reader of RFC 4180 understands
-a10_counts               blocks, bytes in use, and what follows of them: their mean
-a11_same_as_sql          to the byte what single rows of the finished database say
+a10_counts               blocks, bytes in use, and their mean
+a11_same_as_sql          equal to the rows of the finished database, to the byte
 a12_many_threads         more than 1024 threads
 """
 
@@ -33,7 +33,7 @@ from live_answers import ask, check_stacks, check_threads, expect, rows, run, us
 
 N_GONE, N_STAY = 1100, 3
 ODD_NAME = 'a "b",\nc'
-FIGURES = ["allocated_blocks", "allocated_bytes", "freed_blocks", "freed_bytes", "leaked_blocks", "leaked_bytes"]
+COLUMNS = ["allocated_blocks", "allocated_bytes", "freed_blocks", "freed_bytes", "leaked_blocks", "leaked_bytes"]
 
 
 def record(tools, place):
@@ -61,12 +61,12 @@ def marker_of(place, number):
     return ask(place / "run.db", "SELECT at_ns FROM markers WHERE name = ?", f"mtrace report {number}")[0]["at_ns"]
 
 
-def sums(found, columns=FIGURES):
+def sums(found, columns=COLUMNS):
     return {column: sum(row[column] for row in found) for column in columns}
 
 
-def figures(found):
-    return sorted(tuple(row[column] for column in FIGURES) for row in found)
+def values(found):
+    return sorted(tuple(row[column] for column in COLUMNS) for row in found)
 
 
 def a01_threads(place):
@@ -104,7 +104,7 @@ def a03_exited(place):
 
 def a04_modes(place):
     none, short, full = report(place, "none.csv"), report(place, "stacks.txt"), report(place, "full.txt")
-    expect("figures with and without names", figures(rows(none)), figures(table(place, "stacks.csv")))
+    expect("numbers with and without names", values(rows(none)), values(table(place, "stacks.csv")))
     expect("names in none", re.findall("keep_for_life|come_and_go", none.replace(ODD_NAME, "")), [])
     if not re.search(r"< knows_itself\+0x[0-9a-f]+|knows_itself\+0x", none):
         raise Failure(f"no addresses in\n{none}")
@@ -118,7 +118,7 @@ def a05_frames(place):
     every, with_it, without = (table(place, name) for name in ("stacks.csv", "with.csv", "without.csv"))
     expect("stacks with the function", {row["function"] for row in with_it}, {"keep_for_life"})
     expect("the function's blocks", usage_of(with_it[0])[0], N_STAY)
-    expect("stacks with it and without it", figures(with_it + without), figures(every))
+    expect("stacks with it and without it", values(with_it + without), values(every))
     blamed, past = (table(place, name) for name in ("blamed.csv", "past.csv"))
     passed = {row["function"]: row["allocated_bytes"] for row in blamed}
     used = {row["function"]: row["allocated_bytes"] for row in past}
@@ -128,7 +128,7 @@ def a05_frames(place):
 
 def a06_filter(place):
     named, bare = table(place, "large.csv"), table(place, "large_none.csv")
-    expect("with and without symbols", figures(bare), figures(named))
+    expect("with and without symbols", values(bare), values(named))
     expect("what the filter leaves", (named[0]["leaked_blocks"], named[0]["leaked_bytes"]),
            (N_STAY, sum(book["allocated"] for book in books(place)[N_GONE:])))
     expect("names without symbols", [row["function"] for row in bare if "+0x" not in row["function"]], [])
@@ -139,7 +139,7 @@ def a07_sorted(place):
     order = [row["allocated_bytes"] for row in top + rest]
     expect("order", order, sorted(order, reverse=True))
     expect("limit", len(top), 2)
-    expect("what is shown and what is left", figures(top + rest), figures(every))
+    expect("what is shown and what is left", values(top + rest), values(every))
     total = sums(table(place, "threads.csv"))
     expect("totals by stack and by thread", sums(every), total)
     expect("totals by group and by thread", sums(table(place, "total.csv")), total)

@@ -1,28 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""live_reports.py PART: reports that a program asks for while it runs are what its database says about that instant, to the byte.
+"""live_reports.py PART: live reports that a program requests equal its finished database as of that time, to the byte.
 
-server   a multithreaded server asks in the midst of its work and at its end, about threads, stacks, groups, tags and flows
-samples  so are those about samples, blocks and slack included, also where they are made of rows
-more     answers that need more than totals, that a rule finds fault with, or that say what is wrong with the question
-sealed   questions that would have files opened, or the environment read, that belong to the recorder and not to the program
-bad      questions that cannot be answered: senseless ones, without a recorder, in a fork child, from many threads, of a recorder that is gone
-scarce   who records has few descriptors: the program is told so, or answered
-turns    threads that ask all the time take turns
-quiet    who waits for an answer sleeps until it is there
-crowd    so does who waits for the turn of many others
-endless  a question that would never be answered is ended; the folder for temporary files is missing
+server   a multithreaded server requests reports during its work and at its end, about threads, stacks, groups, tags and flows
+samples  the same with samples, blocks and slack included, also for reports made of rows
+more     reports that need more than totals, that a rule criticizes, or that explain what is wrong with the query
+sealed   queries that would open files, read the environment, or use options that belong to the recorder and not to the program
+bad      queries that cannot be answered: senseless ones, without a recorder, in a fork child, from many threads, of a recorder that is gone
+scarce   the recorder has few descriptors: the program gets an error, or an answer
+turns    threads that request all the time are served in turn
+quiet    a thread that waits for an answer sleeps until it is there
+crowd    the same for many waiting threads
+endless  a query that would never be answered is ended; the folder for temporary files is missing
 every    mtrace-record writes reports by itself, by time and by signal, and they say what the program has in its books
-family   those reports are of the image that runs, of children that are recorded, and gone with the run that --force replaces; signals while one is made
-unwritten  no file can be where a report belongs, or the disk is full
-ended    who makes a report, or keeps up for it, is killed; the program ends in its midst
-kin      a process and its fork children, which ask in turns and at once: each is told of itself, by its own numbers, in plain and bounded logs
-slabs    what pools took of malloc is told while the program runs and later, of whatever log, as the program counted it
-halted   who works for an answer is stopped: the program is answered
-slow     so it is where mtrace-query is slow
-cut      the live log is cut to nothing behind a question: the recorder ends with the program
-request  who keeps up waits for none who asks it and does not say for how much, and replies to nobody who has not
-deaf     SIGTERM is ignored, who keeps up is stopped, or standard descriptors are closed: the recorder ends with the program
+family   these reports are of the current image and of recorded children, and are removed when --force replaces the run; signals during a report
+unwritten  the file of a report cannot be created, or the disk is full
+ended    the report process or the follower is killed; the program ends during a report
+kin      a process and its fork children request reports alternately and together: each gets its own numbers, in plain and bounded logs
+slabs    memory that pools took from malloc, as the program counted it, in live reports and in finished logs of all kinds
+halted   the process that makes an answer is stopped: the program still gets an answer
+slow     the same with a slow mtrace-query
+cut      the live log is truncated after a query: the recorder ends with the program
+request  the follower waits for no client that does not send its request, and replies only to requests
+deaf     SIGTERM is ignored, the follower is stopped, or standard descriptors are closed: the recorder ends with the program
 """
 
 import json
@@ -42,7 +42,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
 import harness  # noqa: E402
 from harness import Failure  # noqa: E402
-from live_answers import BORN, LIVE, ask, check_stacks, check_threads, expect, rows, run  # noqa: E402
+from live_answers import ALLOCATED, LIVE, ask, check_stacks, check_threads, expect, rows, run  # noqa: E402
 
 
 # ---- a server ----
@@ -67,7 +67,7 @@ def check_moment(tools, place, database, when, first_number):
         run([tools.importer, "--slim", "--no-symbols", "--until-marker", f"mtrace report {first_number + i}", place / "run.dat", cut], place)
         wanted = run([tools.query, commands[name], "--csv", "--count", "0", cut], place).stdout
         expect(f"{when}: {name} of the cut", timeless(rows(reports[name])), timeless(rows(wanted)))
-    live = {name: ask(database, f"SELECT total(size_bytes) AS n {BORN} AND {LIVE}", marks[name])[0]["n"] for name in names}
+    live = {name: ask(database, f"SELECT total(size_bytes) AS n {ALLOCATED} AND {LIVE}", marks[name])[0]["n"] for name in names}
     expect(f"{when}: live bytes by thread", live_by_thread, live["threads"])
     expect(f"{when}: live bytes by stack", live_by_stack, live["stacks"])
     expect(f"{when}: live bytes by group", sum(row["leaked_bytes"] for row in rows(reports["groups"])), live["groups"])
@@ -75,23 +75,23 @@ def check_moment(tools, place, database, when, first_number):
     print(f"{when}: {n_threads} threads, {int(live['groups'])} live bytes")
 
 
-FIGURES_OF_BOOKS = {"tag_allocated": "allocated_bytes", "tag_freed": "freed_bytes", "tag_leaked": "leaked_bytes"}
+COLUMNS_OF_BOOKS = {"tag_allocated": "allocated_bytes", "tag_freed": "freed_bytes", "tag_leaked": "leaked_bytes"}
 
 
 def check_books(place, books):
-    """What the server counted of tenants, kinds and requests is what it was told of its tags at the end, and of its cache."""
+    """The server's counts of tenants, kinds and requests equal the reported tags at the end, and its cache."""
     tags = {f"{row['key']}={row['value']}": row for row in rows((place / "end.tags").read_text())}
     cache = next(row for row in rows((place / "end.groups").read_text()) if row["name"] == "cache")
-    told = {f"{kind}.{tag}": row[figure] for tag, row in tags.items() for kind, figure in FIGURES_OF_BOOKS.items()}
-    told["group_leaked.cache"] = cache["leaked_bytes"]
-    wanted = {name: value for name, value in books.items() if name in told}
-    expect("the server's books", {name: told[name] for name in wanted}, wanted)
+    reported = {f"{kind}.{tag}": row[figure] for tag, row in tags.items() for kind, figure in COLUMNS_OF_BOOKS.items()}
+    reported["group_leaked.cache"] = cache["leaked_bytes"]
+    wanted = {name: value for name, value in books.items() if name in reported}
+    expect("the server's books", {name: reported[name] for name in wanted}, wanted)
     expect("accounts", len(wanted), 5 * 3 + 2 * 3 + 5 * 2 + 1)
 
 
 def server(tools, place):
     outcome = run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "charging_server", place], place)
-    check_books(place, harness.workload_said(outcome.stdout)[0])
+    check_books(place, harness.workload_output(outcome.stdout)[0])
     run([tools.importer, place / "run.dat", place / "run.db"], place)
     check_moment(tools, place, place / "run.db", "midst", 1)
     check_moment(tools, place, place / "run.db", "end", 7)
@@ -104,12 +104,12 @@ def samples(tools, place):
         cut = place / f"{name}.db"
         run([tools.importer, "--no-symbols", "--only", "--until-marker", f"mtrace report {7 + i}", place / "run.dat", cut], place)
         live = [row for row in rows((place / f"end.{name}").read_text())]
-        figures = [column for column in live[0] if column.endswith(("_blocks", "_bytes"))]
+        numbers = [column for column in live[0] if column.endswith(("_blocks", "_bytes"))]
         wanted, of_rows = (rows(run([tools.query, *words, "--csv", "--count", "0", *filters, cut], place).stdout) for filters in ([], ["--size-min", "0"]))
         if len(live) < 2 or sum(row["allocated_blocks"] if "allocated_blocks" in row else row["blocks"] for row in live) < 1000:
             raise Failure(f"there is little to compare: {live}")
         for what, other in (("the cut", wanted), ("its rows", of_rows)):
-            common = [column for column in figures if column in other[0] and not (other is of_rows and column.startswith(("peak", "temporary")))]
+            common = [column for column in numbers if column in other[0] and not (other is of_rows and column.startswith(("peak", "temporary")))]
             expect(f"{name} of {what}", sorted(tuple(row[c] for c in common) for row in live), sorted(tuple(row[c] for c in common) for row in other))
 
 
@@ -126,7 +126,7 @@ def bad(tools, place):
         return run([tools.record, "-q", "-f", *options, "-o", place / "bad.dat", "--", asking, what], place, status=status)
 
     outcome = recorded("senseless")
-    expect("senseless questions", said(outcome), {
+    expect("senseless queries", said(outcome), {
         "command": "EINVAL", "shell": "EINVAL", "substitution": "EINVAL", "nothing": "EINVAL", "null": "EINVAL", "endless": "E2BIG",
         "descriptor": "EBADF", "sensible": "0"})
     for word in ("unknown command 'nonsense'", "unexpected argument '|'", "unexpected argument '$(id)'", "not understood, it is empty\n", "not understood, it is NULL\n",
@@ -137,7 +137,7 @@ def bad(tools, place):
         "unread": "EPIPE", "blocked": "EPIPE", "kept_away": "0", "with_own": "EPIPE", "own": "0", "too_long": "EFBIG"})
     expect("many threads", said(recorded("together")), {"together": "0"})
     expect("left behind", said(recorded("left_behind")), {"elsewhere": "0", "again": "0", "after_its_end": "0"})
-    expect("a handler", said(recorded("in_handler")), {"asker": "0", "handler": "EDEADLK"})
+    expect("a handler", said(recorded("in_handler")), {"requester": "0", "handler": "EDEADLK"})
     expect("a child", said(recorded("in_child")), {"child": "ENOTCONN", "parent": "0"})
     expect("a child that is followed", said(recorded("in_child", "--follow-children")), {"child": "0", "parent": "0"})
     expect("a child that outlives its parent", said(recorded("outlives", "--follow-children", "--wait")), {f"orphan{i}": "0" for i in range(3)})
@@ -179,45 +179,45 @@ def more(tools, place):
                         ("await", "--await: this kind of query does not wait")):
         if words not in text[f"{name}.txt"]:
             raise Failure(f"{name}: {text[f'{name}.txt']}")
-    expect("no question", text["blank.txt"].strip(), "not understood, it is empty")
+    expect("no query", text["blank.txt"].strip(), "not understood, it is empty")
 
 
 def turns(tools, place):
     """Each of four threads asks five times: seldom twice while another waits, as it would at all times if the last one were the first again."""
-    expect("questions", said(run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "in_turn"], place)), {"in_turn": "0"})
+    expect("queries", said(run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "in_turn"], place)), {"in_turn": "0"})
     run([tools.importer, place / "run.dat", place / "run.db"], place)
     order = [row["thread_id"] for row in ask(place / "run.db", "SELECT thread_id FROM markers WHERE name LIKE 'mtrace report %' ORDER BY at_ns")]
     n_again = sum(one == other for one, other in zip(order, order[1:]))
     print(order)
-    expect("questions in the database", len(order), 20)
+    expect("queries in the database", len(order), 20)
     if n_again > 6:
         raise Failure(f"{n_again} times the same thread again: {order}")
 
 
 def quiet(tools, place):
-    """Ten looks a second at whether there is a recorder, and a few sleeps of a question: a thread that looked each millisecond would sleep many times as often."""
-    figures = said(run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "quietly"], place))
-    print(figures)
-    expect("the answers", figures["quietly"], "0")
-    if int(figures["sleeps"]) > 25 + int(figures["ms"]) / 50:
-        raise Failure(f"five questions, and too many sleeps meanwhile: {figures}")
-    figures = said(run([tools.record, "-q", "-f", "--sample-bytes", "512KiB", "-o", place / "run.dat", "--", tools.workloads / "asking", "quietly"], place))
-    print(figures)
-    if not 0 < int(figures["looks"]) < 100:
-        raise Failure(f"a recorder that has been asked looks too often at a program that does nothing, for two seconds: {figures}")
+    """Ten looks a second at whether there is a recorder, and a few sleeps of a query: a thread that looked each millisecond would sleep many times as often."""
+    numbers = said(run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "quietly"], place))
+    print(numbers)
+    expect("the answers", numbers["quietly"], "0")
+    if int(numbers["sleeps"]) > 25 + int(numbers["ms"]) / 50:
+        raise Failure(f"five queries, and too many sleeps meanwhile: {numbers}")
+    numbers = said(run([tools.record, "-q", "-f", "--sample-bytes", "512KiB", "-o", place / "run.dat", "--", tools.workloads / "asking", "quietly"], place))
+    print(numbers)
+    if not 0 < int(numbers["looks"]) < 100:
+        raise Failure(f"a recorder that has been asked looks too often at a program that does nothing, for two seconds: {numbers}")
 
 
 def crowd(tools, place):
     """As above, but for who is next: that one looks ten times as often whether who has the turn is still there."""
-    figures = said(run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "crowd"], place))
-    print(figures)
-    expect("the answers", figures["crowd"], "0")
-    if int(figures["sleeps"]) > int(figures["threads"]) * (25 + int(figures["ms"]) / 50):
-        raise Failure(f"too many sleeps: {figures}")
+    numbers = said(run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "crowd"], place))
+    print(numbers)
+    expect("the answers", numbers["crowd"], "0")
+    if int(numbers["sleeps"]) > int(numbers["threads"]) * (25 + int(numbers["ms"]) / 50):
+        raise Failure(f"too many sleeps: {numbers}")
 
 
 def has_database(pid):
-    """It answers, and does not wait for its database any more."""
+    """It answers without waiting for its database any longer."""
     try:
         return any(os.readlink(entry.path).endswith("/run.db") for entry in os.scandir(f"/proc/{pid}/fd"))
     except OSError:
@@ -275,14 +275,14 @@ def with_other(tools, place, name, script):
     return place / "bin" / "mtrace-record"
 
 
-def without_keeper(tools, place):
+def without_follower(tools, place):
     """mtrace-record beside an mtrace-import that does not keep up, so that each report imports from the beginning."""
     return with_other(tools, place, "mtrace-import", 'case "$*" in *--keep*) exit 1;; esac\nexec "$@"')
 
 
 def full(tools, place):
-    """A folder for the databases of reports with no room for one: the program is told so, and where, whoever makes the database."""
-    for name, record in (("kept", tools.record), ("anew", without_keeper(tools, place))):
+    """The folder for databases of reports has no space: the program gets an error that names the folder, whichever process makes the database."""
+    for name, record in (("kept", tools.record), ("again", without_follower(tools, place))):
         full_with(record, tools, place, name)
 
 
@@ -340,7 +340,7 @@ def every(tools, place):
         process.send_signal(signal.SIGUSR1)
         reports = [wait_for(place / f"run.dat.report.{n}.txt") for n in (1, 2)]
         process.stdin.close()
-        books = harness.workload_said(process.stdout.read())[0]
+        books = harness.workload_output(process.stdout.read())[0]
         expect("exit status", process.wait(60), 0)
     finally:
         process.kill()
@@ -417,7 +417,7 @@ def stop(pid):
 
 
 def stop_a_report(process, place):
-    """Asks for reports until one is stopped in the making. Returns its number and who makes it."""
+    """Requests reports until one is stopped while it is made. Returns its number and the process that makes it."""
     for n in range(1, 50):
         process.send_signal(signal.SIGUSR1)
         done = place / f"run.dat.report.{n}.txt"
@@ -495,7 +495,7 @@ def check_unwritten(tools, place, reason, forbid, allow):
 
 
 def check_no_room(tools, place, small):
-    """For the database of a report: its file says why there is none, and so does who asked for it."""
+    """If the database of a report cannot be written, its file gives the reason, and so does the error of the request."""
     process = start_recording(tools, place, 'exec "$1" wait', env={"TMPDIR": str(small)})
     reason = f"not enough room for the database of a report in '{small}': free some, or set TMPDIR for mtrace-record"
     try:
@@ -510,7 +510,7 @@ def check_no_room(tools, place, small):
 
 
 def unwritten(tools, place):
-    """A report that cannot be written is none: who asks is told why, nothing is left of it, and the last line counts it."""
+    """A report that cannot be written is removed: the requester gets the reason, and the last line counts it."""
     check_unwritten(tools, place, "Is a directory", lambda n: (place / f"run.dat.report.{n}.txt").mkdir(), lambda: None)
     disk = place / "disk"
     disk.mkdir()
@@ -554,7 +554,7 @@ def kill_when_there(pid, name, word, until=lambda: False):
 
 
 def kill_a_report(process, place, number):
-    """Kills who makes a report; it may be done by then, and the next one is tried. Returns its number."""
+    """Kills the process that makes a report; if that was done already, the one of the next report. Returns its number."""
     for n in range(number, number + 50):
         done = place / f"run.dat.report.{n}.txt"
         process.send_signal(signal.SIGUSR1)
@@ -579,7 +579,7 @@ def ended(tools, place):
         kill_when_there(process.pid, "mtrace-import", b"--keep")
         process.send_signal(signal.SIGUSR1)
         if "wait_for_end" not in wait_for(place / "run.dat.report.2.txt"):
-            raise Failure("without its keeper the recorder reports nothing")
+            raise Failure("without its follower the recorder reports nothing")
         killed = kill_a_report(process, place, 3)
         process.send_signal(signal.SIGUSR1)
         wait_for(place / f"run.dat.report.{killed + 1}.txt")
@@ -598,7 +598,7 @@ def ended(tools, place):
 
 
 def orphaned(tools, place):
-    """The recorder is killed while a report is made: who makes it removes the folder of its database."""
+    """The recorder is killed while a report is made: the report process removes the folder of its database."""
     folder = place / "tmp"
     folder.mkdir()
     process = subprocess.Popen([tools.record, "-q", "--report-signal", "USR1", "-o", place / "run.dat", "--", tools.workloads / "asking", "wait"], cwd=place,
@@ -669,9 +669,9 @@ def stop_below(program, parent, child):
 
 
 def halted(tools, place):
-    """What was stopped is ended, and said to be; or done by who waited for it. The next question is answered as any other."""
+    """The stopped process is ended and reported, or the requester did the work. The next query is answered as any other."""
     cases = {"query": ("mtrace-record", "mtrace-query", tools.record, {"answer EIO\n"}),
-             "import": ("mtrace-record", "mtrace-import", without_keeper(tools, place), {"answer EIO\n"}),
+             "import": ("mtrace-record", "mtrace-import", without_follower(tools, place), {"answer EIO\n"}),
              "writer": ("mtrace-import", "mtrace-import", tools.record, {"answer 0\n"})}
     for case, (parent, child, record, answers) in cases.items():
         with ByLine(tools, place, case, record=record) as program:
@@ -685,7 +685,7 @@ def halted(tools, place):
 
 
 def slow(tools, place):
-    """mtrace-query takes longer to say what it needs than the keeper waits for that: it is asked anew, and as of the same instant. Nobody else could, as what was taken in is gone."""
+    """mtrace-query takes longer than the follower waits: it is asked again, as of the same time, because consumed events are removed."""
     record = with_other(tools, place, "mtrace-query", 'case "$*" in *--await*by-tag*) sleep 1.3;; esac\nexec "$@"')
     outcome = run([record, "-q", "--follow-children", "--aggregate", "-o", place / "run.dat", "--", tools.workloads / "asking_family", place, "1", "12000"], place,
                   {"MTRACE_RING_BYTES": "65536"})
@@ -708,13 +708,13 @@ def cut(tools, place):
 
 # ---- who keeps up ----
 
-class Keeper:
-    """mtrace-import --keep, asked as lib/process/cut_request.h says."""
+class Follower:
+    """mtrace-import --keep, with requests as in lib/process/cut_request.h."""
 
     def __init__(self, tools, place, log):
         self.target = place / "cut.db"
         self.end, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.process = subprocess.Popen([tools.importer, "--keep", "--force", "--threads=1", log, place / "keeper.db"], cwd=place, env=harness.environment(),
+        self.process = subprocess.Popen([tools.importer, "--keep", "--force", "--threads=1", log, place / "follower.db"], cwd=place, env=harness.environment(),
                                         stdin=theirs)
         theirs.close()
 
@@ -750,26 +750,26 @@ CUT_ROWS = 6
 def request(tools, place):
     log = place / "run.dat"
     run([tools.record, "-q", "-o", log, "--", tools.workloads / "asking", "more"], place)
-    with Keeper(tools, place, log) as keeper:
+    with Follower(tools, place, log) as follower:
         for marker, is_there in (("mtrace report 1", True), ("none", False)):
-            silent = keeper.begin(marker)
+            silent = follower.begin(marker)
             expect(f"{marker}: to who says nothing", silent.recv(4096), b"")
-            code, text = keeper.finish(keeper.begin(marker))
-            expect(f"{marker}: code and database", (code == 0, keeper.target.exists()), (is_there, is_there))
+            code, text = follower.finish(follower.begin(marker))
+            expect(f"{marker}: code and database", (code == 0, follower.target.exists()), (is_there, is_there))
             if not is_there and marker not in text:
                 raise Failure(f"not said: {text}")
-            keeper.target.unlink(missing_ok=True)
-        silent = keeper.begin("mtrace report 1")
-        harness.wait_until("it has the request", lambda: keeper.n_sockets() == 2)
-        keeper.process.terminate()
+            follower.target.unlink(missing_ok=True)
+        silent = follower.begin("mtrace report 1")
+        harness.wait_until("it has the request", lambda: follower.n_sockets() == 2)
+        follower.process.terminate()
         expect("to who is asked about while a signal comes", silent.recv(4096), b"")
-        expect("exit status", keeper.process.wait(60), 0)
+        expect("exit status", follower.process.wait(60), 0)
 
 
 # ---- in surroundings that hinder ----
 
 def report_once(tools, place, name, prepare, meanwhile):
-    """A recording with one report, whose recorder is started after `prepare`; the keeper's pid is for `meanwhile`."""
+    """A recording with one report, whose recorder is started after `prepare`; `meanwhile` gets the follower's pid."""
     log, until = place / f"{name}.dat", place / f"{name}.until"
     os.mkfifo(until)
     process = subprocess.Popen([tools.record, "-q", "--report-signal", "USR1", "-o", log, "--", "sh", "-c", 'exec "$1" wait <"$2" >"$2.out"', "sh",
@@ -783,59 +783,59 @@ def report_once(tools, place, name, prepare, meanwhile):
         report = wait_for(place / f"{name}.dat.report.1.txt")
         if "== by-group --wide\n" not in report or "sh" not in report:
             raise Failure(f"{name}: the report has nothing of the program:\n{report}")
-        keepers = [child for child, words in children_of(process.pid, "mtrace-import") if b"--keep" in words]
-        expect(f"{name}: keepers", len(keepers), 1)
-        meanwhile(keepers[0])
+        followers = [child for child, words in children_of(process.pid, "mtrace-import") if b"--keep" in words]
+        expect(f"{name}: followers", len(followers), 1)
+        meanwhile(followers[0])
         end.close()
         expect(f"{name}: exit status", process.wait(100), 0)
     finally:
         end.close()
         process.kill()
         process.wait()
-    expect(f"{name}: who keeps up", Path(f"/proc/{keepers[0]}").exists(), False)
+    expect(f"{name}: who keeps up", Path(f"/proc/{followers[0]}").exists(), False)
     expect(f"{name}: temporary files", sorted(p.name for p in (place / "tmp").iterdir()), [])
     run([tools.importer, log, place / f"{name}.db"], place)
 
 
-def check_descriptors(keeper):
-    """Of the keeper and its recorder: no file of theirs is where what they say is written."""
-    recorder = int(Path(f"/proc/{keeper}/stat").read_text().rsplit(")", 1)[1].split()[1])
-    for pid, first in ((recorder, 0), (keeper, 1)):
+def check_descriptors(follower):
+    """The follower and its recorder must not write their messages into files of theirs."""
+    recorder = int(Path(f"/proc/{follower}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    for pid, first in ((recorder, 0), (follower, 1)):
         for fd in range(first, 3):
             expect(f"descriptor {fd}", os.readlink(f"/proc/{pid}/fd/{fd}"), "/dev/null")
 
 
 def deaf(tools, place):
     (place / "tmp").mkdir()
-    report_once(tools, place, "ignored", lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN), lambda keeper: None)
-    report_once(tools, place, "stopped", lambda: None, lambda keeper: os.kill(keeper, signal.SIGSTOP))
+    report_once(tools, place, "ignored", lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN), lambda follower: None)
+    report_once(tools, place, "stopped", lambda: None, lambda follower: os.kill(follower, signal.SIGSTOP))
     report_once(tools, place, "closed", lambda: os.closerange(0, 3), check_descriptors)
 
 
 # ---- a process and its children ----
 
 def books_of(path):
-    return {int(group): tuple(figures) for group, *figures in (map(int, line.split()) for line in path.read_text().splitlines())}
+    return {int(group): tuple(numbers) for group, *numbers in (map(int, line.split()) for line in path.read_text().splitlines())}
 
 
-def figures_by(report, key, names):
+def values_by(report, key, names):
     return {row[key]: tuple(row[name] or 0 for name in names) for row in report}
 
 
 def check_member(place, who, n, names):
-    """Of one process at one time: what it was told beside what it counted."""
+    """One process at one time: its report and its own counts."""
     reports = {name: rows((place / f"{who}.{n}.{name}").read_text()) for name in ("groups", "tags", "processes", "threads", "live", "rows")}
     books = books_of(place / f"{who}.{n}.books")
     what = f"{place.name}, {who}, {n}"
     sums = [sum(book[i] for book in books.values()) for i in range(4)]
-    of_groups = figures_by(reports["groups"], "group_id", ("allocated_blocks", "allocated_bytes", "leaked_blocks", "leaked_bytes"))
+    of_groups = values_by(reports["groups"], "group_id", ("allocated_blocks", "allocated_bytes", "leaked_blocks", "leaked_bytes"))
     expect(f"{what}: by group", {group: of_groups[group] for group in of_groups if group > 1}, books)
     expect(f"{what}: its names", {row["group_id"]: row["name"] for row in reports["groups"] if row["group_id"] > 1},
            {group: names[group] for group in books})
     expect(f"{what}: by tag", [(row["value"], row["allocated_blocks"], row["leaked_bytes"]) for row in reports["tags"]],
            [] if who == "parent" else [(who, sums[0], sums[3])])
     expect(f"{what}: its tables", [(row["leaked_blocks"], row["leaked_bytes"]) for row in reports["processes"]], [tuple(sums[2:])])
-    expect(f"{what}: rows by group", figures_by(reports["rows"], "group_id", ("blocks", "bytes")), {group: book[2:] for group, book in books.items()})
+    expect(f"{what}: rows by group", values_by(reports["rows"], "group_id", ("blocks", "bytes")), {group: book[2:] for group, book in books.items()})
     expect(f"{what}: single blocks", (sum(row["blocks"] for row in reports["live"]), sum(row["bytes"] for row in reports["live"])), tuple(sums[2:]))
     expect(f"{what}: threads", [row["leaked_bytes"] for row in reports["threads"]], [sums[3]])
 
@@ -858,11 +858,11 @@ def kin(tools, place):
 
 # ---- pools ----
 
-POOL_FIGURES = ("allocated_blocks", "allocated_bytes", "live_blocks", "live_bytes", "taken_blocks", "taken_bytes", "held_bytes", "spare_bytes")
+POOL_COLUMNS = ("allocated_blocks", "allocated_bytes", "live_blocks", "live_bytes", "taken_blocks", "taken_bytes", "held_bytes", "spare_bytes")
 
 
 def check_pools(what, text, own):
-    expect(what, figures_by(rows(text), "name", POOL_FIGURES), {name: (*figures, figures[6] - figures[3]) for name, figures in own.items()})
+    expect(what, values_by(rows(text), "name", POOL_COLUMNS), {name: (*numbers, numbers[6] - numbers[3]) for name, numbers in own.items()})
 
 
 def slabs(tools, place):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""many_children.py soft|hard|namespace|alike: no log of a child that lives is taken for ended.
+"""many_children.py soft|hard|namespace|alike: the log of a running child never counts as ended.
 
-soft, hard: more children than the recorder has descriptors for, which it asks for more of, or cannot have more of.
-namespace: children in a pid namespace of their own, whose pids are those of other processes here.
-alike: two programs that are process 1, each in a pid namespace of its own, are told to write the same log.
+soft, hard: more children than the recorder has descriptors for; it raises its limit, or cannot.
+namespace: children in their own PID namespace, whose PIDs belong to other processes here.
+alike: two programs that are process 1 of their own PID namespaces are started with the same log.
 """
 
 import os
@@ -29,7 +29,7 @@ BEHIND = {
 
 
 def namespace(command):
-    """With a user namespace around it where that is needed, and where it can be had."""
+    """Adds a user namespace where that is needed and possible."""
     for options in ([], ["--user", "--map-root-user"]):
         try:
             if subprocess.run([*command, *options, "true"], capture_output=True, timeout=60).returncode == 0:
@@ -39,8 +39,8 @@ def namespace(command):
     raise Skip("no pid namespace can be made")
 
 
-def can_tell(place):
-    """Whether it can be known that a process of another pid namespace has ended: above all of them, or where the file system tells who has a file open."""
+def can_be_known(place):
+    """Whether the end of a process in another PID namespace can be known: above all of them, or if the file system reports who has a file open."""
     if os.stat("/proc/self/ns/pid").st_ino == FIRST_PID_SPACE:
         return True
     kind = subprocess.run(["stat", "-f", "-c", "%t", str(place)], capture_output=True, text=True).stdout.strip()
@@ -50,9 +50,9 @@ def can_tell(place):
 def check_limit(tools, place):
     """The program has the limit that the recorder was started with."""
     argv, env = harness.record_argv(tools, "record", place / "limit.dat", ["sh", "-c", "ulimit -Sn"], ["-q"])
-    said = harness.run(["sh", "-c", 'ulimit -Sn 40; exec "$@"', "sh", *argv], place, env).stdout
-    if said != b"40\n":
-        raise Failure(f"the program's limit of descriptors is not its own: {said}")
+    output = harness.run(["sh", "-c", 'ulimit -Sn 40; exec "$@"', "sh", *argv], place, env).stdout
+    if output != b"40\n":
+        raise Failure(f"the program's limit of descriptors is not its own: {output}")
 
 
 def alike(tools, place):
@@ -84,7 +84,7 @@ def main():
     tools = harness.Tools.from_environment()
     with harness.scratch() as scratch:
         place = Path(scratch)
-        if inside and not can_tell(place):
+        if inside and not can_be_known(place):
             raise Skip("in this namespace, on this file system, it cannot be known whether processes of others have ended")
         log = place / "run.dat"
         argv, env = harness.record_argv(tools, "record", log, [*inside, tools.workloads / "many_children", n_children],

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""opened.py CASE: what docs/rest.md says of other programs is true: its examples run, and they read a database as it is.
+"""opened.py CASE: the examples of docs/rest.md for other programs work, and these programs read a database unchanged.
 
 examples      curl, Python and, where it is installed, R
 sqlite-utils  every table and view has the rows that SQLite has
@@ -36,7 +36,7 @@ def documented(language, heading):
 
 
 def say(argv, folder, env=None):
-    """What a program prints, which must be something."""
+    """The output of a program, which must not be empty."""
     outcome = subprocess.run(argv, cwd=folder, env=env or harness.environment(), capture_output=True, text=True, timeout=400, stdin=subprocess.DEVNULL)
     if outcome.returncode != 0 or not outcome.stdout.strip():
         raise harness.Failure(f"{argv}: exit status {outcome.returncode}, '{outcome.stdout[:200]}'\n{outcome.stderr}")
@@ -44,7 +44,7 @@ def say(argv, folder, env=None):
 
 
 def install(folder, *packages):
-    """Where a virtual environment has its programs."""
+    """The folder of a virtual environment's programs."""
     place = folder / "venv"
     for argv in ([sys.executable, "-m", "venv", place], [place / "bin" / "python", "-m", "pip", "install", "--quiet", "--retries", "0", "--timeout", "20", *packages]):
         try:
@@ -70,7 +70,7 @@ def rows_of(database, name):
 
 
 def word(value):
-    """As text; of fractions the ten digits that every program keeps."""
+    """Values as text; of fractions the ten digits that every program keeps."""
     if isinstance(value, bytes):
         return repr(value)
     text = "" if value is None else str(value)
@@ -99,9 +99,9 @@ def examples(folder, database):
             print("R with jsonlite is not installed: its example did not run")
 
 
-def ask(programs, program, folder, question):
+def ask(programs, program, folder, query):
     """The JSON that a program prints for one; programs of a virtual environment see what is installed there."""
-    outcome = subprocess.run([programs / "python", "-c", program], cwd=folder, input=json.dumps(question), capture_output=True, text=True, timeout=400, check=False)
+    outcome = subprocess.run([programs / "python", "-c", program], cwd=folder, input=json.dumps(query), capture_output=True, text=True, timeout=400, check=False)
     if outcome.returncode != 0:
         raise harness.Failure(outcome.stderr)
     return json.loads(outcome.stdout)

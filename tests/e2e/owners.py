@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""owners.py COMPILER [FLAG...]: mtrace_objects.hpp as another compiler, or another standard library, sees it: the workload containers, compiled
-with them, says what it expects. What a compiler lacks is skipped."""
+"""owners.py COMPILER [FLAG...]: mtrace_objects.hpp with another compiler or standard library: the workload containers, compiled
+with them, has the expected numbers. Features that a compiler lacks are skipped."""
 
 import os
 import shutil

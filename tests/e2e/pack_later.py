@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""pack_later.py PART: `mtrace-record --pack` takes what a recorder has left, and nothing that it has not.
+"""pack_later.py PART: `mtrace-record --pack` packs logs that lost their recorder, and no others.
 
-scribbled a program that writes into the header of its log that nobody records it, and that it has ended, is recorded to its end
-others    of a recorder that was killed: with the first log the others of its run are packed; one that is still written is named, and is packed later
+scribbled a program that overwrites the header of its log, as if it had ended without a recorder, is recorded to its end
+others    of a killed recorder: with the first log the other logs of its run are packed; one that is still written is named, and is packed later
 """
 
 import os
@@ -58,7 +58,7 @@ os._exit(0)
 
 
 def start(tools, place, part, *options):
-    """The recorder, and the pids that the program says."""
+    """The recorder, and the PIDs that the program printed."""
     words = [tools.record, "-q", *options, "-o", "run.dat", "--", sys.executable, "-c", PROGRAM, part, N_PAIRS, SIZE]
     recorder = subprocess.Popen([str(word) for word in words], cwd=place, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=harness.environment())
     return recorder, [int(word) for word in recorder.stdout.readline().split()]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""processes.py record|preload: every child that the C library makes by itself is recorded, whole, and has its parent.
+"""processes.py record|preload: every child that the C library creates itself is recorded completely, and has its parent.
 
 forkpty, _Fork, system, popen and daemon, with --follow-children. The blocks of each have a size of their own.
 """
@@ -33,7 +33,7 @@ def record(tools, mode, log, place):
 
 
 def wait_for_daemon(tools, log, place):
-    """Nobody tells when a daemon has ended, without a recorder that waits for it."""
+    """Without a recorder that waits for it, the end of a daemon is not reported."""
     for round_ in range(200):
         database = harness.import_log(tools, log, place / f"{round_}.db", "--no-symbols")
         rows = database.rows(SIZES)
@@ -63,7 +63,7 @@ def main():
         check(wait_for_daemon(tools, log, place).rows(SIZES))
         if mode == "record" and list(log.parent.glob("*.live")):
             raise Failure(f"not packed: {sorted(log.parent.glob('*.live'))}")
-        # Not found by their names any more, but by the parent's record of them.
+        # They are found by the parent's record of them, no longer by their names.
         os.rename(log, log.with_name("renamed.dat"))
         renamed = harness.import_log(tools, log.with_name("renamed.dat"), place / "renamed.db", "--no-symbols")
         sizes = {row[0] for row in renamed.rows(SIZES)}

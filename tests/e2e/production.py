@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""production.py: the whole story. A redis-server under load is attached to, sampled and sent to mtrace-gather; one client makes its memory grow by
-bytes that the test knows; the server and its recorder are killed by SIGKILL. What arrived names the growth with an interval that has the truth in it."""
+"""production.py: all parts together. A redis-server under load is attached to, sampled and sent to mtrace-gather; one client makes its memory grow by
+bytes that the test knows; the server and its recorder are killed by SIGKILL. The received log names the growth with an interval that contains the truth."""
 
 import json
 import os
@@ -54,7 +54,7 @@ def grow(path):
         for i in range(N_VALUES):
             client.sendall(command(b"SET", b"kept:%d" % i, b"x" * VALUE_BYTES))
             if answers.readline() != b"+OK\r\n":
-                raise Failure("the server does not keep what it is told")
+                raise Failure("the server does not keep its keys")
 
 
 def size_of(place):
@@ -62,19 +62,19 @@ def size_of(place):
 
 
 def check(rows):
-    """Twice the margin: of 10,000 recordings one may say something else."""
+    """Twice the margin, because one recording of 10,000 may miss the truth."""
     row = max(rows, key=lambda row: row["leaked_bytes"])
     if "sdsnewlen" not in (row["function"] or "") and "redis" not in (row["module"] or ""):
         raise Failure(f"the growth is blamed on {row}")
     for name, low, high in (("leaked_blocks", N_VALUES, N_VALUES), ("leaked_bytes", N_VALUES * VALUE_BYTES, N_VALUES * (VALUE_BYTES + 100))):
-        told, margin = row[name], row[f"{name}_margin"]
-        if not low - 2 * margin <= told <= high + 2 * margin or not 0 < margin < told / 3:
-            raise Failure(f"{name}: {told} ± {margin}, and {low} to {high} is true")
+        estimate, margin = row[name], row[f"{name}_margin"]
+        if not low - 2 * margin <= estimate <= high + 2 * margin or not 0 < margin < estimate / 3:
+            raise Failure(f"{name}: {estimate} ± {margin}, and {low} to {high} is true")
     print(f"{row['function']}: {row['leaked_blocks']} ± {row['leaked_blocks_margin']:.0f} blocks of {N_VALUES}")
 
 
-def tell(place):
-    """What the received log says of the bytes of blocks of about that size that live, and their margin."""
+def print_results(place):
+    """The live bytes of blocks of about that size in the received log, and their margin."""
     logs = [path for path in (place / "in").iterdir() if ".dat" in path.name]
     if len(logs) != 1:
         raise Failure(f"there are {logs}")
@@ -116,7 +116,7 @@ def run(place):
         sizes.append(size_of(place))
     gather.terminate()
     gather.wait(PATIENCE)
-    return tell(place)
+    return print_results(place)
 
 
 def main():

@@ -154,7 +154,7 @@ def workload(name):
     return lambda _: ([harness.Tools.from_environment().workloads / name], {})
 
 
-# Programs with next to no heap events of their own say so here.
+# Programs with almost no heap events of their own are listed here.
 PROGRAMS = {"python3": (python3, 10000), "python3_malloc": (python3_malloc, 100000), "sqlite3": (sqlite, 1000),
             "git": (git_log, 1000), "node": (node, 1000), "perl": (perl, 1000), "gawk": (gawk, 1000), "bash": (bash, 1000),
             "cc1plus": (cc1plus, 10000), "g++": (gxx, 100), "xmllint": (xmllint, 10000), "jq": (jq, 10000),

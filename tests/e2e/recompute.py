@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""recompute.py DATABASE…: every table of totals again from the rows alone, and every difference.
+"""recompute.py DATABASE…: computes every table of totals again from the rows alone, and prints every difference.
 
 Also checks what must hold between tables: chains, heaps, pages, mappings, function totals.
 Nothing here shares code with the importer. Without arguments: records and imports WORKLOADS first.
@@ -48,7 +48,7 @@ def table(db, sql, n_key):
 
 
 class Rows:
-    """All allocations, and the instants at which live sums of a process change."""
+    """All allocations, and the times at which live sums of a process change."""
 
     def __init__(self, db):
         db.row_factory = sqlite3.Row
@@ -60,12 +60,12 @@ class Rows:
 
     @staticmethod
     def changes(rows):
-        """[(instant, bytes, blocks)] in order of time, one entry per instant."""
+        """[(time, bytes, blocks)] in order, one entry per time."""
         sums = collections.defaultdict(lambda: [0, 0])
         for row in rows:
-            born = sums[row["alloc_ns"]]
-            born[0] += row["size_bytes"]
-            born[1] += 1
+            new = sums[row["alloc_ns"]]
+            new[0] += row["size_bytes"]
+            new[1] += 1
             if row["free_ns"] is not None:
                 died = sums[row["free_ns"]]
                 died[0] -= row["size_bytes"]
@@ -74,7 +74,7 @@ class Rows:
 
     @classmethod
     def peak(cls, rows):
-        """(bytes, blocks, instant) of the first highest sum; instant None when it is 0."""
+        """(bytes, blocks, time) of the first highest sum; time None when it is 0."""
         live = blocks = 0
         best = (0, 0, NEVER)
         for at, n_bytes, n_blocks in cls.changes(rows):
@@ -227,14 +227,14 @@ def check_threads(db, rows, complain):
 
 
 def check_classes(db, rows, complain):
-    for process, start, end, *figures in db.execute("SELECT * FROM size_classes"):
+    for process, start, end, *numbers in db.execute("SELECT * FROM size_classes"):
         mine = [r for r in rows.by_process[process] if start <= r["size_bytes"] <= end]
         leaked = [r for r in mine if r["is_leaked"]]
         temporary = [r for r in mine if r["intervening_allocations"] is not None and r["intervening_allocations"] <= 1]
         total = lambda some: sum(r["size_bytes"] for r in some)
         complain.equal(f"sizes {start}..{end} of {process}",
                        [len(mine), total(mine), len(leaked), total(leaked), len(temporary),
-                        sum((r["usable_bytes"] or r["size_bytes"]) - r["size_bytes"] for r in mine)], figures)
+                        sum((r["usable_bytes"] or r["size_bytes"]) - r["size_bytes"] for r in mine)], numbers)
     for process, start, end, blocks, n_bytes in db.execute("SELECT * FROM lifetime_classes"):
         mine = [r for r in rows.by_process[process] if r["free_ns"] is not None and start <= r["lifetime_ns"] < end]
         complain.equal(f"lifetimes {start}..{end} of {process}", (len(mine), sum(r["size_bytes"] for r in mine)),
@@ -250,20 +250,20 @@ def check_timeline(db, rows, complain):
     for (process,) in db.execute("SELECT process_id FROM processes").fetchall():
         mine = rows.by_process[process]
         changes = Rows.changes(mine)
-        births, ends, kept = collections.Counter(), collections.Counter(), collections.Counter()
+        allocations, ends, kept = collections.Counter(), collections.Counter(), collections.Counter()
         buckets = db.execute("SELECT * FROM timeline WHERE process_id = ? ORDER BY bucket", (process,)).fetchall()
         if not buckets:
             complain.equal(f"events of process {process} without a timeline", 0, len(mine))
             continue
         start_ns, width = buckets[0][2], buckets[0][3] - buckets[0][2]
         for row in mine:
-            births[max(0, (row["alloc_ns"] - start_ns) // width)] += 1
+            allocations[max(0, (row["alloc_ns"] - start_ns) // width)] += 1
             if row["free_ns"] is not None:
                 ends[max(0, (row["free_ns"] - start_ns) // width)] += 1
             if row["is_leaked"]:
                 kept[max(0, (row["alloc_ns"] - start_ns) // width)] += row["size_bytes"]
         live = i = lost = 0
-        for _, bucket, start, end, live_bytes, _, peak, low, born, _, freed, _, _, leaked_bytes, *margins in buckets:
+        for _, bucket, start, end, live_bytes, _, peak, low, new, _, freed, _, _, leaked_bytes, *margins in buckets:
             values = [] if i < len(changes) and changes[i][0] <= start and bucket else [live]
             while i < len(changes) and changes[i][0] < end:
                 live += changes[i][1]
@@ -271,8 +271,8 @@ def check_timeline(db, rows, complain):
                 i += 1
             lost += kept[bucket]
             complain.equal(f"timeline bucket {bucket} of {process}",
-                           (live, max(values, default=live), min(values, default=live), births[bucket], ends[bucket], lost),
-                           (live_bytes, peak, low, born, freed, leaked_bytes))
+                           (live, max(values, default=live), min(values, default=live), allocations[bucket], ends[bucket], lost),
+                           (live_bytes, peak, low, new, freed, leaked_bytes))
             complain.equal(f"margins of what is exact in bucket {bucket} of {process}", [None] * 5, margins)
         complain.equal(f"changes of {process} after its timeline", len(changes), i)
 
@@ -305,7 +305,7 @@ def sums_by_site(db, rows, pick):
 
 
 def check_sites(db, rows, complain):
-    """Call sites from rows, and what rows cannot tell (elided blocks) from stacks."""
+    """Call sites from rows, and what rows lack (elided blocks) from stacks."""
     if not db.execute("SELECT sum(elided_blocks) FROM backtrace_totals").fetchone()[0]:
         peaks = dict(db.execute("SELECT process_id, peak_ns FROM processes"))
         complete = {stack for (stack,) in db.execute("SELECT backtrace_id FROM backtraces WHERE status = 'complete'")}
@@ -321,15 +321,15 @@ def check_sites(db, rows, complain):
             expected = {key: value[:n] for key, value in sums_by_site(db, rows, pick).items()}
             found = table(db, f"SELECT process_id, call_site_id, {columns} FROM site_totals WHERE {columns.split(',')[0]} > 0", 2)
             complain.same_table(f"{what} of site", expected, found)
-    figures = ("freed_blocks", "freed_bytes", "own_peak_bytes", "slack_bytes", "lifetime_sum_ns", "realloc_copied_bytes",
+    numbers = ("freed_blocks", "freed_bytes", "own_peak_bytes", "slack_bytes", "lifetime_sum_ns", "realloc_copied_bytes",
                "elided_blocks", "elided_bytes")
-    expected = collections.defaultdict(lambda: [0] * len(figures))
-    for process, site, *values in db.execute(f"SELECT process_id, call_site_id, {', '.join(figures)} FROM backtrace_totals"
+    expected = collections.defaultdict(lambda: [0] * len(numbers))
+    for process, site, *values in db.execute(f"SELECT process_id, call_site_id, {', '.join(numbers)} FROM backtrace_totals"
                                              " JOIN backtraces USING (backtrace_id)").fetchall():
         for i, value in enumerate(values):
             expected[process, site][i] += value
     complain.same_table("sums of site", {key: tuple(value) for key, value in expected.items()},
-                        table(db, f"SELECT process_id, call_site_id, {', '.join(figures)} FROM site_totals", 2))
+                        table(db, f"SELECT process_id, call_site_id, {', '.join(numbers)} FROM site_totals", 2))
 
 
 def check_leaks(db, rows, complain):
@@ -345,7 +345,7 @@ def check_leaks(db, rows, complain):
                       min(r["alloc_ns"] for r in mine), max(r["alloc_ns"] for r in mine)) for key, mine in groups.items()}
     complain.same_table("leaks of site", expected, table(db, "SELECT process_id, call_site_id, rule_id, stacks, leaked_blocks,"
                                                              " leaked_bytes, leaked_first_ns, leaked_last_ns FROM site_leaks", 3))
-    check_births(db, rows, complain)
+    check_allocations(db, rows, complain)
     check_leak_patterns(db, groups, rows, complain)
     leaking = set(db.execute("SELECT process_id, backtrace_id FROM backtrace_totals WHERE leaked_blocks > 0"))
     freed = collections.defaultdict(collections.Counter)
@@ -368,15 +368,15 @@ def part_of(life, at):
     return min(63, (at - start) // part) if part > 0 and at > start else 0
 
 
-def check_births(db, rows, complain):
+def check_allocations(db, rows, complain):
     life = lives(db)
-    births = collections.defaultdict(lambda: [0, 0])
+    allocations = collections.defaultdict(lambda: [0, 0])
     for row in rows.all:
         if row["is_leaked"]:
-            entry = births[row["process_id"], row["backtrace_id"], part_of(life[row["process_id"]], row["alloc_ns"])]
+            entry = allocations[row["process_id"], row["backtrace_id"], part_of(life[row["process_id"]], row["alloc_ns"])]
             entry[0] += 1
             entry[1] += row["size_bytes"]
-    complain.same_table("births of leaks", {key: tuple(entry) for key, entry in births.items()},
+    complain.same_table("allocations of leaks", {key: tuple(entry) for key, entry in allocations.items()},
                         table(db, "SELECT * FROM leaked_allocations", 3))
 
 
@@ -387,17 +387,17 @@ def first_where(sums, share):
 
 def levels_of(db, rows, process):
     """Parts of the regular snapshots, and at each the live bytes of a list of rows."""
-    instants, parts = looks_of(db, process)
-    steps = [0] * (len(instants) + 1)
+    times, parts = looks_of(db, process)
+    steps = [0] * (len(times) + 1)
     for row in rows:
-        steps[bisect.bisect_left(instants, row["alloc_ns"])] += row["size_bytes"]
+        steps[bisect.bisect_left(times, row["alloc_ns"])] += row["size_bytes"]
         if row["free_ns"] is not None:
-            steps[bisect.bisect_left(instants, row["free_ns"])] -= row["size_bytes"]
+            steps[bisect.bisect_left(times, row["free_ns"])] -= row["size_bytes"]
     return parts, list(itertools.accumulate(steps[:-1]))
 
 
 def teardown_of(snapshots, levels, start, end):
-    """When the last fall of all live bytes before an exit begins, by what the view _growth_range says; else the end."""
+    """When the last fall of all live bytes before an exit begins, as in the view _growth_range; else the end."""
     regular = [(at, level) for (_, at, reason), level in zip(snapshots, levels) if reason == "regular"]
     if not regular or len(regular) == len(snapshots):
         return end
@@ -415,9 +415,9 @@ def looks_of(db, process, end=None):
     """When the regular snapshots were, and in which 64th of the process's life, or of the time to its teardown."""
     start, life_end = db.execute("SELECT start_ns, end_ns FROM processes WHERE process_id = ?", (process,)).fetchone()
     end = life_end if end is None else end
-    instants = [at for (at,) in db.execute("SELECT at_ns FROM snapshots WHERE process_id = ? AND reason = 'regular' ORDER BY at_ns, snapshot_id",
+    times = [at for (at,) in db.execute("SELECT at_ns FROM snapshots WHERE process_id = ? AND reason = 'regular' ORDER BY at_ns, snapshot_id",
                                            (process,))]
-    return instants, [min(63, max(0, int(64.0 * (at - start) / max(1, end - start)))) for at in instants]
+    return times, [min(63, max(0, int(64.0 * (at - start) / max(1, end - start)))) for at in times]
 
 
 def changes_of(levels):
@@ -429,20 +429,20 @@ def has_fallen(levels):
 
 
 def check_leak_patterns(db, groups, rows, complain):
-    """The words of leaks, from rows, by what the comment of the view _site_shapes says."""
+    """The patterns of leaks, from rows, by the rules in the comment of the view _site_shapes."""
     life, site_of = lives(db), dict(db.execute("SELECT backtrace_id, call_site_id FROM backtraces"))
     of_site = collections.defaultdict(list)
     for row in rows.all:
         of_site[row["process_id"], site_of[row["backtrace_id"]]].append(row)
     found = table(db, "SELECT process_id, call_site_id, rule_id, pattern FROM site_leaks", 3)
-    births = {}
+    allocations = {}
     for (process, site, rule), mine in groups.items():
         by_stack = collections.defaultdict(lambda: [0, 0])  # blocks of no bytes count as one byte
         for row in mine:
             entry = by_stack[row["backtrace_id"], part_of(life[process], row["alloc_ns"])]
             entry[0] += row["size_bytes"]
             entry[1] += 1
-        parts = births[process, site, rule] = collections.Counter()
+        parts = allocations[process, site, rule] = collections.Counter()
         for (_, part), (size, blocks) in by_stack.items():
             parts[part] += max(size, blocks)
     for (process, site, rule), mine in groups.items():
@@ -450,11 +450,11 @@ def check_leak_patterns(db, groups, rows, complain):
             complain.equal(f"pattern of {len(mine)} blocks of site {site} of {process}", ("once" if len(mine) == 1 else "burst",),
                            found.get((process, site, rule)))
             continue
-        steps = [(part, 0, n, n, 0) for part, n in births[process, site, rule].items()]
-        for (other_process, other_site, other), parts in births.items():
+        steps = [(part, 0, n, n, 0) for part, n in allocations[process, site, rule].items()]
+        for (other_process, other_site, other), parts in allocations.items():
             if (other_process, other_site) == (process, site) and other != rule and len(groups[process, site, other]) > 2:
                 steps += [(part, 0, 0, n, 0) for part, n in parts.items()]
-        site_total = sum(sum(parts.values()) for key, parts in births.items() if key[:2] == (process, site))
+        site_total = sum(sum(parts.values()) for key, parts in allocations.items() if key[:2] == (process, site))
         looks, levels = levels_of(db, of_site[process, site], process)
         steps += [(part, i + 1, 0, 0, change) for i, (part, change) in enumerate(zip(looks, changes_of(levels))) if change]
         complain.equal(f"pattern of site {site} of {process}", (shape("leaks", len(looks), steps, site_total),), found.get((process, site, rule)))
@@ -497,8 +497,8 @@ def shape(curve, n_looks, steps, site_total):
     return "plateau" if last < 43 else "late" if first >= 32 else "steady"
 
 
-def growth_of(looks, instants, levels):
-    """(pattern, since, until) of levels at regular snapshots, by what the view growth says; None: they did not rise."""
+def growth_of(looks, times, levels):
+    """(pattern, since, until) of levels at regular snapshots, by the rules of the view growth; None: they did not rise."""
     if levels[-1] <= levels[0]:
         return (None, None, None)
     floor = [min(levels[i:]) for i in range(len(levels))]
@@ -507,7 +507,7 @@ def growth_of(looks, instants, levels):
     steps = [(part, i, rise, below, change) for i, (part, rise, below, change) in enumerate(zip(looks, stays, under, changes_of(levels)))
              if change]
     sums = list(itertools.accumulate(stays))
-    return (shape("growth", len(levels), steps, sum(stays)), instants[first_where(sums, 1)], instants[first_where(sums, 9)])
+    return (shape("growth", len(levels), steps, sum(stays)), times[first_where(sums, 1)], times[first_where(sums, 9)])
 
 
 def check_growth(db, rows, complain):
@@ -519,13 +519,13 @@ def check_growth(db, rows, complain):
     for (process,) in db.execute("SELECT process_id FROM processes").fetchall():
         snapshots = db.execute("SELECT snapshot_id, at_ns, reason FROM snapshots WHERE process_id = ? AND reason <> 'peak'"
                                " ORDER BY at_ns, snapshot_id", (process,)).fetchall()
-        instants = [at for _, at, _ in snapshots]
+        times = [at for _, at, _ in snapshots]
         changes_of = collections.defaultdict(lambda: [0] * (len(snapshots) + 1))
         for row in rows.by_process[process]:
             steps = changes_of[site_of[row["backtrace_id"]]]
-            steps[bisect.bisect_left(instants, row["alloc_ns"])] += row["size_bytes"]
+            steps[bisect.bisect_left(times, row["alloc_ns"])] += row["size_bytes"]
             if row["free_ns"] is not None:
-                steps[bisect.bisect_left(instants, row["free_ns"])] -= row["size_bytes"]
+                steps[bisect.bisect_left(times, row["free_ns"])] -= row["size_bytes"]
         start, end, kind = db.execute("SELECT start_ns, end_ns, end_kind FROM processes WHERE process_id = ?", (process,)).fetchone()
         all_levels = list(itertools.accumulate(sum(values) for values in zip(*(steps[:-1] for steps in changes_of.values()))))
         if kind == "exit" and all_levels:
@@ -539,7 +539,7 @@ def check_growth(db, rows, complain):
             n_sites += 1
             found = growth.get((process, site))
             expected = (len(regular), level[regular[0]], level[regular[-1]],
-                        *growth_of(looks_of(db, process, end)[1], [instants[i] for i in regular], [level[i] for i in regular]))
+                        *growth_of(looks_of(db, process, end)[1], [times[i] for i in regular], [level[i] for i in regular]))
             complain.equal(f"growth of site {site} of {process}", expected, found and found[:6])
     complain.equal("sites that changed", n_sites, len(growth))
     complain.same_table("change at (snapshot, site)", expected_changes, changes)
@@ -583,7 +583,7 @@ def check_heaps(db, rows, complain):
 
 
 def check_heap_sums(db, complain):
-    """What is summed from heap_pages, and how far heaps reached."""
+    """Sums of heap_pages, and the extents of heaps."""
     fills = collections.defaultdict(lambda: [0, 0, 0, 0])
     pins = {}
     for snapshot, heap, count, live, owner, example in db.execute(
@@ -626,13 +626,13 @@ def check_functions(db, complain):
             of_frame[frame].add(owner)
         site = dict(db.execute(f"SELECT backtrace_id, {sites} FROM backtraces JOIN call_sites USING (call_site_id)"))
         expected = collections.defaultdict(lambda: [0] * 10)
-        for process, stack, *figures in db.execute("""SELECT process_id, backtrace_id, allocated_blocks, allocated_bytes,
+        for process, stack, *numbers in db.execute("""SELECT process_id, backtrace_id, allocated_blocks, allocated_bytes,
                 leaked_bytes, peak_bytes, temporary_blocks FROM backtrace_totals""").fetchall():
             seen, node = set(), stack
             while node is not None:
                 seen |= of_frame[frames[node]]
                 node = parents[node]
-            for i, value in enumerate(figures):
+            for i, value in enumerate(numbers):
                 if site.get(stack) is not None:
                     expected[process, site[stack]][i] += value
                 for owner in seen:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""repack.py WORKLOAD|PROGRAM LEAST [ARGUMENT…]: `mtrace-record --pack --cull-temporary` of a packed log leaves blocks out, not totals.
+"""repack.py WORKLOAD|PROGRAM LEAST [ARGUMENT…]: `mtrace-record --pack --cull-temporary` of a packed log removes blocks, but changes no totals.
 
-The log is elided at once and again what came out of it; both times every total is that of the log as it was recorded,
+The log is elided once, and its result again; both times every total is that of the log as it was recorded,
 at least LEAST blocks are gone, and the log is hardly larger than it was (PG-7). What may differ is said in TABLES: times by a rounding, and peaks of a stack. Of a program with one
 thread the peak and all that is live then is the same, too.
 """
@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 import harness  # noqa: E402
 from harness import Failure  # noqa: E402
 
-# Every backtrace has an id in the log, which an import gives anew: they are told apart by what they did.
+# Every backtrace has an id in the log, which an import assigns again: they are identified by their sums.
 TOTALS = """SELECT allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes
 FROM backtrace_totals ORDER BY 1, 2, 3, 4, 5, 6"""
 FLOWS = "SELECT sum(blocks), sum(bytes) FROM thread_flows"
@@ -43,7 +43,7 @@ ONE_THREAD = {
 CLASSES = "SELECT from_bytes, blocks, bytes, leaked_blocks, leaked_bytes FROM size_histogram ORDER BY 1"
 
 
-# Programs of one thread that go on for a while, as parts of the timeline are wide then.
+# Programs of one thread that run for a while, because parts of the timeline are wide then.
 LOOP = "import json\nd={str(i):[i,{'a':i}] for i in range(300)}\nfor _ in range(80):\n d=json.loads(json.dumps(d))\n for k in range(1000): bytes(k * k * 7919 % 331)"
 ROWS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<30000) INSERT INTO t SELECT i, 'row '||i, i*1.5 FROM n;"
 PROGRAMS = {
@@ -61,7 +61,7 @@ def run(tools, place, *arguments, variables=None):
 
 
 def look(tools, place, name):
-    """All totals, the rows, and what is gone."""
+    """All totals, the rows, and the number of elided blocks."""
     database = harness.import_log(tools, place / name, place / (name + ".db"), "--no-symbols")
     of_one = ONE_THREAD if database.value("SELECT count(*) FROM threads") == 1 else {}
     tables = {what: list(database.rows(sql)) for what, sql in {**TABLES, **of_one}.items()}

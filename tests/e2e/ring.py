@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""ring.py stopped|dead|paced|early|long|asked [--threads N] [--rounds N]: the bound of a bounded log (mtrace-record --aggregate), and how whoever takes it in catches up.
+"""ring.py stopped|dead|paced|early|long|asked [--threads N] [--rounds N]: the size limit of a bounded log (mtrace-record --aggregate), and how its follower catches up.
 
-stopped: the keeper is stopped by SIGSTOP while the program allocates as fast as it can. The program runs on, the folder stays within its bound; when the keeper is
-continued, and the program stopped, generations go. What is recorded and what was dropped are the program's own count.
-dead: each keeper is killed as soon as it is there. The same, to the end.
-paced: the program is stopped by SIGSTOP whenever it has written some rings, until they are taken in, though it writes nothing meanwhile.
-early: the program is stopped by SIGSTOP before anything that it wrote is certain, after the keeper has looked in vain again and again. Once it can be certain it goes.
-long: the keeper is stopped until there is a ring of some length, and then reads it while the program stands: the bytes it reads grow with the length, and not with its square.
-asked: it is imported while the program goes on as fast as it can, and states are taken. Each import has what was there when it began.
+stopped: the follower is stopped by SIGSTOP while the program allocates as fast as it can. The program continues, and the folder stays within its limit. When
+the follower continues and the program is stopped, rotated files are removed. Recorded and dropped events equal the program's own count.
+dead: the same, but each follower is killed as soon as it starts.
+paced: the program is stopped by SIGSTOP whenever it has written some rotation sizes, until they are consumed although it writes nothing.
+early: the program is stopped by SIGSTOP before any of its events is certain, after the follower has looked several times in vain. Later they are consumed.
+long: the follower is stopped until there are many rotated files, and reads them while the program is stopped: the bytes it reads grow linearly.
+asked: the log is imported while the program runs as fast as it can, and checkpoints are written. Each import has all events from before it began.
 """
 
 import argparse
@@ -28,11 +28,11 @@ import survive  # noqa: E402
 from harness import Failure  # noqa: E402
 
 RING_BYTES = aggregate.RING_BYTES
-MOST_RINGS = 16  # LOG_ROTATION_MOST of lib/logfile/log_rotation.h
+MAX_RINGS = 16  # LOG_ROTATION_MAX of lib/logfile/log_rotation.h
 LIVE_BYTES = 8 << 20
 SLACK_BYTES = 1 << 20  # definitions, headers
-UNITS = {"early": 64 << 10,  # a ring that has many looks before the first certain event
-         "asked": 16 << 20}  # as it comes: more than is read before the next state
+UNITS = {"early": 64 << 10,  # so much that there are many looks before the first certain event
+         "asked": 16 << 20}  # without limit: more than is read before the next checkpoint
 CERTAIN_SECONDS = 2  # SOLE_TIME_LIMIT_NS of importer/cli/incremental_import.h
 
 
@@ -55,16 +55,16 @@ class Run:
         return sum(a + f for a, f, _ in survive.published(self.counts)[:self.threads])
 
     def await_calls(self, n):
-        """It goes on: so many calls more."""
+        """Lets the program run for so many calls."""
         until = self.n_calls() + n
         self.wait_for(f"{n} more calls of the program", lambda: self.n_calls() >= until)
 
-    def keeper(self):
-        self.wait_for("a keeper", lambda: aggregate.keepers(self.recorder.pid))
-        return aggregate.keepers(self.recorder.pid)[0]
+    def follower(self):
+        self.wait_for("a follower", lambda: aggregate.followers(self.recorder.pid))
+        return aggregate.followers(self.recorder.pid)[0]
 
     def await_packed(self):
-        """While the program is stopped: what it filled is in generations."""
+        """While the program is stopped: its filled segments are in rotated files."""
         before = -1
         while self.ring_bytes() > before + 4096:  # samples come all the time
             before = self.ring_bytes()
@@ -77,19 +77,20 @@ class Run:
         os.kill(self.pid, number)
 
     def end(self):
-        """What was said; the program is killed."""
+        """Returns the messages; the program is killed."""
         aggregate.kill_one(self.pid)
-        said = self.recorder.communicate(timeout=400)[1].decode(errors="replace")
+        output = self.recorder.communicate(timeout=400)[1].decode(errors="replace")
         survive.wait_until_gone(self.pid)
-        return said
+        return output
 
-    def check_counts(self, said):
-        """Every call of the program is recorded or counted as dropped, and the last line says what was elided; how many were dropped."""
+    def check_counts(self, output):
+        """Checks that every call of the program is recorded or counted as dropped, and that the last line has the elided ones. Returns the number
+        dropped."""
         database = harness.import_log(self.tools, self.place / "run.dat", self.place / "run.db")
         aggregate.check_sum(database, self, survive.published(self.counts))
         elided = database.value("SELECT sum(elided_blocks) FROM backtrace_totals")
-        if f" {elided:,} block{'' if elided == 1 else 's'} elided" not in said:
-            raise Failure(f"{elided} blocks were elided, and this was said: {said}")
+        if f" {elided:,} block{'' if elided == 1 else 's'} elided" not in output:
+            raise Failure(f"{elided} blocks were elided, and the output is {output}")
         return aggregate.events_of(database)[1]
 
     def abandon(self):
@@ -98,7 +99,7 @@ class Run:
 
 
 class Watch(threading.Thread):
-    """The most that the folder and the generations took, as seen again and again."""
+    """The largest sizes of the folder and of the rotated files, as seen repeatedly."""
 
     def __init__(self, run):
         super().__init__(daemon=True)
@@ -114,7 +115,7 @@ class Watch(threading.Thread):
     def check(self):
         self.has_ended.set()
         self.join()
-        ring = MOST_RINGS * RING_BYTES + 2 * self.state
+        ring = MAX_RINGS * RING_BYTES + 2 * self.state
         print(f"generations: {self.ring} bytes at most, the folder {self.folder}, a state {self.state}")
         if self.ring > ring:
             raise Failure(f"generations had {self.ring} bytes, {ring} are the most")
@@ -123,29 +124,29 @@ class Watch(threading.Thread):
 
 
 def check_catches_up(run):
-    """With nothing new, all but a ring goes, whatever it had."""
-    run.wait_for("the keeper has caught up", lambda: run.ring_bytes() < run.unit)
+    """Without new events everything beyond one rotation size is removed, however much there was."""
+    run.wait_for("the follower has caught up", lambda: run.ring_bytes() < run.unit)
 
 
 def stopped(run):
-    keeper = run.keeper()
+    follower = run.follower()
     run.wait_for("a state", lambda: (run.place / "run.dat.state").exists())
     watch = Watch(run)
     watch.start()
-    os.kill(keeper, signal.SIGSTOP)
-    run.wait_for("as many generations as there may be", lambda: run.ring_bytes() > (MOST_RINGS - 1) * RING_BYTES)
+    os.kill(follower, signal.SIGSTOP)
+    run.wait_for("as many generations as there may be", lambda: run.ring_bytes() > (MAX_RINGS - 1) * RING_BYTES)
     run.await_calls(3000000)
-    os.kill(keeper, signal.SIGCONT)
+    os.kill(follower, signal.SIGCONT)
     run.await_calls(300000)
     run.signal(signal.SIGSTOP)
     check_catches_up(run)
     run.signal(signal.SIGCONT)
     run.await_calls(300000)
     watch.check()
-    said = run.end()
-    dropped = run.check_counts(said)
-    if dropped == 0 or f" {dropped:,} dropped" not in said:
-        raise Failure(f"{dropped} events were dropped, and this was said: {said}")
+    output = run.end()
+    dropped = run.check_counts(output)
+    if dropped == 0 or f" {dropped:,} dropped" not in output:
+        raise Failure(f"{dropped} events were dropped, and the output is {output}")
 
 
 def dead(run):
@@ -153,21 +154,21 @@ def dead(run):
     watch.start()
     killer = threading.Event()
 
-    def kill_keepers():
+    def kill_followers():
         while not killer.wait(0.005):
-            for pid in aggregate.keepers(run.recorder.pid):
+            for pid in aggregate.followers(run.recorder.pid):
                 aggregate.kill_one(pid)
-    thread = threading.Thread(target=kill_keepers, daemon=True)
+    thread = threading.Thread(target=kill_followers, daemon=True)
     thread.start()
-    run.wait_for("as many generations as there may be", lambda: run.ring_bytes() > (MOST_RINGS - 1) * RING_BYTES)
+    run.wait_for("as many generations as there may be", lambda: run.ring_bytes() > (MAX_RINGS - 1) * RING_BYTES)
     run.await_calls(5000000)
     watch.check()
     killer.set()
     thread.join()
-    said = run.end()
-    dropped = run.check_counts(said)
-    if dropped == 0 or f" {dropped:,} dropped" not in said or "came faster than they were taken in" not in said:
-        raise Failure(f"{dropped} events were dropped, and this was said: {said}")
+    output = run.end()
+    dropped = run.check_counts(output)
+    if dropped == 0 or f" {dropped:,} dropped" not in output or "came faster than they were taken in" not in output:
+        raise Failure(f"{dropped} events were dropped, and the output is {output}")
 
 
 def paced(run):
@@ -181,8 +182,8 @@ def paced(run):
 
 
 def early(run):
-    run.keeper()
-    for n_rings in range(2, MOST_RINGS - 1):  # each is seen by itself
+    run.follower()
+    for n_rings in range(2, MAX_RINGS - 1):  # each is seen by itself
         run.signal(signal.SIGCONT)
         run.wait_for(f"{n_rings} rings", lambda n=n_rings: run.ring_bytes() > n * run.unit or (run.place / "run.dat.state").exists())
         run.signal(signal.SIGSTOP)
@@ -218,18 +219,18 @@ def bytes_read(pid):
 
 
 def read_long(run, n_rings):
-    """Bytes that the keeper reads of a ring of some length."""
-    keeper = run.keeper()
-    os.kill(keeper, signal.SIGSTOP)
+    """Bytes that the follower reads if there are so many rotation sizes."""
+    follower = run.follower()
+    os.kill(follower, signal.SIGSTOP)
     while run.ring_bytes() < n_rings * RING_BYTES:
         run.signal(signal.SIGCONT)
         time.sleep(0.001)
         run.signal(signal.SIGSTOP)
         run.await_packed()
-    length, before = run.ring_bytes(), bytes_read(keeper)
-    os.kill(keeper, signal.SIGCONT)
+    length, before = run.ring_bytes(), bytes_read(follower)
+    os.kill(follower, signal.SIGCONT)
     check_catches_up(run)
-    work = bytes_read(keeper) - before
+    work = bytes_read(follower) - before
     run.signal(signal.SIGCONT)
     run.check_counts(run.end())
     return length, work
@@ -255,8 +256,8 @@ def main():
         if args.how != "long":
             one_run({"stopped": stopped, "dead": dead, "paced": paced, "early": early, "asked": asked}[args.how])
             continue
-        figures = [one_run(lambda run, n=n: read_long(run, n)) for n in (3, 11)]
-        (short, less), (length, more) = figures
+        numbers = [one_run(lambda run, n=n: read_long(run, n)) for n in (3, 11)]
+        (short, less), (length, more) = numbers
         print(f"{less} bytes read of a ring of {short}, {more} of one of {length}")
         if more / length > 2 * less / short:
             raise Failure("a long ring costs more than its length")

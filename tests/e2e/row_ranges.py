@@ -37,7 +37,7 @@ def require(is_good, what):
 
 def draw_filter(chance, stock):
     """Options and the same as SQL; values are those of some row, so that few rows and many pass."""
-    address, size, lifetime, born = stock.execute("SELECT address, size_bytes, coalesce(lifetime_ns, 1000), alloc_ns FROM allocations"
+    address, size, lifetime, allocated = stock.execute("SELECT address, size_bytes, coalesce(lifetime_ns, 1000), alloc_ns FROM allocations"
                                                   " WHERE allocation_id = ?", [chance.randrange(1, 50000)]).fetchone()
     end = stock.execute("SELECT end_ns FROM processes").fetchone()[0]
     instant = chance.randrange(end)
@@ -51,8 +51,8 @@ def draw_filter(chance, stock):
              (f"lifetime_min={long}ns", f"{LIFETIME} >= {long}"),
              (f"lifetime_min={lifetime}ns", f"{LIFETIME} >= {lifetime}"),
              ("lifetime=only_leaked", "is_leaked"),
-             (f"from={born}ns", f"alloc_ns >= {born}"),
-             (f"to={born}ns", f"alloc_ns <= {born}"),
+             (f"from={allocated}ns", f"alloc_ns >= {allocated}"),
+             (f"to={allocated}ns", f"alloc_ns <= {allocated}"),
              (f"at={instant}ns", f"alloc_ns <= {instant} AND coalesce(alloc_ns + lifetime_ns > {instant}, 1)"),
              ("thread=1", "thread_id = 1")]
     chosen = {option.split("=")[0]: (option, sql) for option, sql in chance.sample(known, chance.randrange(1, 4))}
@@ -77,7 +77,7 @@ def check_filter(tools, database, without, options, sql, stock):
         require(found == [i for i in expected if i > middle][:100], f"{options} after {middle}")
     for command in ("groups", "leaks", "unwind-quality"):
         if command == "leaks" and any(option.startswith("at=") for option in options):
-            continue  # the instant is then another question
+            continue  # the time is then another query
         require(ask(tools, database, command, "--format", "csv", *options) == ask(tools, without, command, "--format", "csv", *options),
                 f"{command} {options}: another answer without ranges")
     return len(expected)

@@ -3,7 +3,7 @@
 """run.py MODE CASE: runs one workload untracked and recorded, and compares both with each other and with the database.
 
 MODE is `record` (mtrace-record) or `preload` (libmtrace.so alone). CASE is a name of cases.py.
-A workload says `expect NAME VALUE` and `leak BYTES BLOCKS FUNCTION FILE LINE`; names and their SQL are in cases.py.
+A workload prints `expect NAME VALUE` and `leak BYTES BLOCKS FUNCTION FILE LINE`; names and their SQL are in cases.py.
 Environment: MTRACE_TEST_RECORD, _IMPORT, _QUERY, _COLLECTOR, _WORKLOADS; MTRACE_TEST_KEEP keeps the files.
 """
 
@@ -32,7 +32,7 @@ def check_values(database, case, expected):
         if case.may_drop and dropped and name in cases.LOWERED_BY_DROPS and got is not None and 0 < got < value:
             continue
         if got != value:
-            complaints.append(f"{name}: the workload says {value}, the database {got}")
+            complaints.append(f"{name}: the workload prints {value}, the database {got}")
     if complaints:
         raise Failure("\n".join(complaints))
     return n_compared
@@ -61,7 +61,7 @@ def check_leaks(database, leaks):
 
 
 def check_health(database, case):
-    """Something was recorded, nothing was dropped, and the importer found nothing odd."""
+    """Events were recorded, none was dropped, and the importer found no anomalies."""
     events = database.value("SELECT coalesce(sum(events), 0) FROM processes")
     if events < case.least_events:
         raise Failure(f"only {events} events were recorded")
@@ -104,7 +104,7 @@ def run_case(tools, mode, name, place):
     if leftovers and mode == "record":
         raise Failure(f"the pool is left behind: {leftovers}")
     database = harness.import_log(tools, log, place / "run.db")
-    expected, leaks = harness.workload_said(recorded.stdout.decode())
+    expected, leaks = harness.workload_output(recorded.stdout.decode())
     check_health(database, case)
     n_compared = check_values(database, case, expected)
     if leaks:

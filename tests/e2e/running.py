@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""running.py elided|bounded [--threads N] [--imports N]: imports of a log while its program runs, which allocates and frees as fast as it can.
+"""running.py elided|bounded [--threads N] [--imports N]: imports of a log while its program allocates and frees as fast as it can.
 
-Thread T of the workload allocates blocks of three sizes in turn, and frees each sixteen allocations later; so what it did up to any instant is said by one number. Each
-import has to have, of each thread, exactly what it did up to some instant: blocks and bytes, of allocations and of frees, with nothing missing in between; an instant between
-the beginning and the end of the import, by the numbers that the program publishes. Between imports, and when it has done so much that the log would grow for nothing, the
-program is stopped: on a busy machine it is faster than its recorder.
+Thread T of the workload allocates blocks of three sizes in turn, and frees each sixteen allocations later; so one number says what it did up to any time. Each
+import must have, for each thread, exactly what it did up to some time between the beginning and the end of the import, by the numbers that the program
+publishes: blocks and bytes, of allocations and of frees, without gaps. Between imports, and when the log would grow needlessly, the program is stopped,
+because on a busy machine it is faster than its recorder.
 """
 
 import argparse
@@ -25,11 +25,11 @@ from harness import Failure  # noqa: E402
 
 OPTIONS = {"elided": ["--cull-temporary=1000"], "bounded": ["--aggregate"]}
 N_KEPT = 16  # of workloads/survive.c
-MOST_BLOCKS = 500000  # made during one import
+MAX_BLOCKS = 500000  # made during one import
 
 
 class Running:
-    """While it lasts the program goes on, until it has made so many blocks."""
+    """During this the program runs, until it has made so many blocks."""
 
     def __init__(self, counts):
         self.counts, self.has_ended = counts, threading.Event()
@@ -41,7 +41,7 @@ class Running:
         return sum(a for a, _, _ in survive.published(self.counts)) - sum(a for a, _, _ in self.before)
 
     def watch(self):
-        while self.n_made() < MOST_BLOCKS and not self.has_ended.wait(0.002):
+        while self.n_made() < MAX_BLOCKS and not self.has_ended.wait(0.002):
             pass
         os.kill(self.pid, signal.SIGSTOP)
 
@@ -60,11 +60,11 @@ def sum_of(thread, n):
     return sum((3 * thread + k) * 1000 + 777 for k in range(n % 3)) + n // 3 * sum((3 * thread + k) * 1000 + 777 for k in range(3))
 
 
-def check_thread(thread, told, row, told_after):
-    """What one thread did, as an import has it."""
+def check_thread(thread, counted, row, counted_after):
+    """The events of one thread in an import."""
     allocated, bytes_, freed, freed_bytes = row
-    if not told[0] <= allocated <= told_after[0] + 1:
-        raise Failure(f"thread {thread} had made {told[0]} blocks before the import, and {told_after[0]} after it; the database has {allocated}")
+    if not counted[0] <= allocated <= counted_after[0] + 1:
+        raise Failure(f"thread {thread} had made {counted[0]} blocks before the import, and {counted_after[0]} after it; the database has {allocated}")
     if bytes_ != sum_of(thread, allocated):
         raise Failure(f"{allocated} blocks of thread {thread} have {bytes_} bytes, but its first {allocated} have {sum_of(thread, allocated)}")
     if allocated > N_KEPT and allocated - freed not in (N_KEPT - 1, N_KEPT) or freed_bytes != sum_of(thread, freed):
@@ -81,7 +81,7 @@ def check(database, n_threads, before, after):
         raise Failure(f"the log of a program that runs is said to be damaged: {damage}")
     rows = database.rows("SELECT (allocated_bytes / allocated_blocks - 777) / 3000, sum(allocated_blocks), sum(allocated_bytes), sum(freed_blocks), sum(freed_bytes) "
                          "FROM backtrace_totals WHERE allocated_bytes % 1000 = allocated_blocks * 777 % 1000 GROUP BY 1")
-    found = {thread: figures for thread, *figures in rows}
+    found = {thread: values for thread, *values in rows}
     for thread in range(n_threads):
         check_thread(thread, before[thread], found.get(thread, (0, 0, 0, 0)), after[thread])
 

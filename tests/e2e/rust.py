@@ -3,7 +3,7 @@
 """rust.py PART FOLDER: the crate bindings/rust.
 
 table    its table of functions has the members of struct mtrace_api, in their order; no cargo is needed
-calls    its own tests, alone and recorded; its examples, recorded, charge what they say to whom they say
+calls    its own tests, alone and recorded; its examples, recorded, charge the right groups
 tracing  the crate within it: spans are groups; needs the registry of crates, or crates that cargo has already
 
 FOLDER keeps what cargo builds.
@@ -68,7 +68,7 @@ class Cargo:
 
 
 def recorded(tools, place, program):
-    """The program's words alone, when recorded, and the recording."""
+    """The program's output alone, its output when recorded, and the recording."""
     alone = harness.run([program], place)
     log = place / f"{program.name}.dat"
     outcome = harness.run([tools.record, "-q", "-o", log, "--", program], place)
@@ -99,8 +99,8 @@ def bytes_by(rows, *keys, of="allocated_bytes"):
 
 
 def check_charge(tools, place, program):
-    alone, said, log = recorded(tools, place, program)
-    expect("what it says", said, alone)
+    alone, output, log = recorded(tools, place, program)
+    expect("what it says", output, alone)
     groups = ask(tools, log, "by-group")
     expect("requests", bytes_by(groups, "name", "tags")["request tenant=acme"], 66 * 1000 + 6 * 500)
     expect("requests", bytes_by(groups, "name", "tags")["request tenant=other"], 34 * 1000 + 4 * 500)
@@ -111,10 +111,10 @@ def check_charge(tools, place, program):
     expect("the marker", [row["name"] for row in ask(tools, log, "sql", "SELECT name FROM markers")], ["served"])
 
 
-def check_asks(tools, place, program):
-    alone, said, log = recorded(tools, place, program)
+def check_requests(tools, place, program):
+    alone, output, log = recorded(tools, place, program)
     expect("alone", alone.splitlines(), ["0 bytes live in the cache", "charged to nobody", "not recorded"])
-    first, second, *report = said.splitlines()
+    first, second, *report = output.splitlines()
     live = list(csv.DictReader(report))
     expect("recorded", second, "charged to the cache")
     expect("counted by itself", first, f"{bytes_by(live, 'name', of='leaked_bytes')['cache']} bytes live in the cache")
@@ -126,13 +126,13 @@ def check_calls(tools, place, cargo):
     built = cargo.must("test", "--locked", "--offline", "--test", "calls", "--no-run").stderr
     program = Path(re.search(r"tests/calls\.rs \((.*)\)", built)[1])
     program = program if program.is_absolute() else CRATE / program
-    _, said, _ = recorded(tools, place, program)
-    if not re.search(r"test result: ok\. [6-9] passed; 0 failed", said):
-        raise Failure(f"recorded: {said}")
+    _, output, _ = recorded(tools, place, program)
+    if not re.search(r"test result: ok\. [6-9] passed; 0 failed", output):
+        raise Failure(f"recorded: {output}")
     cargo.must("build", "--locked", "--offline", "--example", "charge", "--example", "asks")
     examples = Path(cargo.env["CARGO_TARGET_DIR"]) / "debug/examples"
     check_charge(tools, place, examples / "charge")
-    check_asks(tools, place, examples / "asks")
+    check_requests(tools, place, examples / "asks")
 
 
 def check_tracing(tools, place, cargo):
@@ -145,8 +145,8 @@ def check_tracing(tools, place, cargo):
         raise Skip("the crate tracing is not here, and the registry of crates is out of reach")
     if built.returncode != 0:
         raise Failure(built.stderr)
-    alone, said, log = recorded(tools, place, Path(cargo.env["CARGO_TARGET_DIR"]) / "debug/examples/spans")
-    expect("what it says", (alone, said), ("105000 bytes\n",) * 2)
+    alone, output, log = recorded(tools, place, Path(cargo.env["CARGO_TARGET_DIR"]) / "debug/examples/spans")
+    expect("what it says", (alone, output), ("105000 bytes\n",) * 2)
     found = bytes_by(ask(tools, log, "by-group"), "name", "tags", of="leaked_bytes")
     wanted = {f"{name} {before}tenant={tenant}{after}": n * size for name, before, after, size in (("request", "", "", 5000), ("query", "rows=30, ", ", user=7", 30000))
               for tenant, n in (("acme", 2), ("other", 1))}

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""samples.py estimates|children|rows|refusals|fresh|idle: recordings with --sample-bytes, beside what the program counted itself.
+"""samples.py estimates|children|rows|refusals|fresh|idle: recordings with --sample-bytes, compared with the program's own counts.
 
-estimates: by function, in the program and its fork child; an interval 2.5 times as wide as the one of 95 % has the truth in it but for one
-recording in a million, and of all those of 95 % together four fifths at least have: blocks and bytes of a function err together,
-so they are no more than 40 independent ones, and four deviations are 14 %. What other threads free, and what realloc ends, leaks nothing, and no
+estimates: by function, in the program and its fork child. An interval 2.5 times as wide as the one of 95 % misses the truth in one recording
+of a million. At least four fifths of the intervals of 95 % contain the truth: blocks and bytes of a function err together,
+so only 40 are independent, and four deviations are 14 %. Blocks that other threads or realloc free are not leaked, and no
 free is without its block.
-children: siblings draw for themselves, though their parent draws nothing between two of them; with a seed all draw the same in each run.
-rows: what is made of rows, which are samples, says the same as totals do and as a recording of every block, filters of blocks and times included.
-fresh: what was drawn is in the packed log soon, while the program runs on: who is killed together with its recorder has lost seconds.
+children: siblings draw independently, though their parent draws nothing between two of them; with a seed all draw the same in each run.
+rows: reports made of rows, which are samples, agree with totals and with a recording of every block, filters of blocks and times included.
+fresh: samples are soon in the packed log while the program runs: a program killed together with its recorder has lost only seconds.
 idle: beside a program that does nothing mtrace-record sleeps.
-refusals: what samples cannot tell is said so, and all the rest says that it is an estimate.
+refusals: requests that samples cannot answer are refused with a message, and all other answers are marked as estimates.
 """
 
 import json
@@ -28,10 +28,10 @@ from harness import Failure  # noqa: E402
 
 MEAN = 16384
 SEEDS = range(1, 9)
-FIGURES = ("allocated_blocks", "allocated_bytes", "leaked_blocks", "leaked_bytes")
+COLUMNS = ("allocated_blocks", "allocated_bytes", "leaked_blocks", "leaked_bytes")
 SUMS = """SELECT f.name, {} FROM site_totals AS t JOIN call_sites AS s ON s.call_site_id = t.call_site_id
   JOIN functions AS f ON f.function_id = s.function_id GROUP BY f.name""".format(
-    ", ".join(f"sum(t.{figure}), sqrt(sum(t.{figure}_margin * t.{figure}_margin))" for figure in FIGURES))
+    ", ".join(f"sum(t.{figure}), sqrt(sum(t.{figure}_margin * t.{figure}_margin))" for figure in COLUMNS))
 
 
 def record(tools, folder, seed, *options, arguments=()):
@@ -54,11 +54,11 @@ def compare(counted, database, seed):
         for index, truth in enumerate(truths):
             value, margin = estimates[name][2 * index:2 * index + 2]
             off = abs(value - truth)
-            print(f"seed {seed}: {name} {FIGURES[index]}: {truth:,}, estimated {value:,} ± {margin:,.0f}{'' if off <= margin else ' (!)'}")
+            print(f"seed {seed}: {name} {COLUMNS[index]}: {truth:,}, estimated {value:,} ± {margin:,.0f}{'' if off <= margin else ' (!)'}")
             if truth == 0 and value:
-                raise Failure(f"{name} {FIGURES[index]} are {value}, and there are none")
+                raise Failure(f"{name} {COLUMNS[index]} are {value}, and there are none")
             if off > 2.5 * margin:
-                raise Failure(f"{name} {FIGURES[index]} are {truth:,}, far from {value:,} ± {margin:,.0f}")
+                raise Failure(f"{name} {COLUMNS[index]} are {truth:,}, far from {value:,} ± {margin:,.0f}")
             n_right += off <= margin
             n_all += 1
     return n_right, n_all
@@ -95,7 +95,7 @@ def estimates(tools, folder):
 
 
 def drawn_children(tools, folder, seed):
-    """Which of the 60 children drew their block; 1 is the program."""
+    """The children, of 60, that drew their block; 1 is the program."""
     _, database = record(tools, folder, seed, "--follow-children", "--sample-bytes=3000", arguments=["children"])
     return harness.Database(database).rows("""SELECT p.rank FROM allocations AS a JOIN (SELECT process_id, rank() OVER (ORDER BY process_id) AS rank
       FROM processes) AS p ON p.process_id = a.process_id WHERE a.size_bytes = 3000 ORDER BY 1""")
@@ -118,7 +118,7 @@ def ask(tools, *words):
 
 
 def check_culling(tools, folder):
-    """A sample counts as many blocks, one that is left out as one: however it was said that there shall be samples."""
+    """A sample counts as many blocks, a recorded block as one, whichever way sampling was requested."""
     program = ["--", Path(tools.workloads) / "samples"]
     for variables, words in (({}, ["--sample-bytes=4KiB", *program]), ({"MTRACE_SAMPLE_BYTES": "4KiB"}, program), ({}, [f"--pack={folder / '1.dat'}"])):
         run = subprocess.run([tools.record, "-o", folder / "elided.dat", "--cull-temporary=1000", *words], capture_output=True, text=True,
@@ -135,10 +135,10 @@ def answer(tools, *words):
 
 
 def check_filtered(tools, database, counted):
-    for question in ("threads", "flows", "size-histogram", "lifetime-histogram"):
-        whole, filtered = answer(tools, question, database), answer(tools, question, database, "--function-regex", ".")
+    for query in ("threads", "flows", "size-histogram", "lifetime-histogram"):
+        whole, filtered = answer(tools, query, database), answer(tools, query, database, "--function-regex", ".")
         if not whole or whole != filtered:
-            raise Failure(f"{question} of all stacks is {filtered}, of the file {whole}")
+            raise Failure(f"{query} of all stacks is {filtered}, of the file {whole}")
     if any(row["temporary_blocks"] is not None for row in answer(tools, "size-histogram", database)):
         raise Failure("samples tell how many blocks were temporary")
     for function, truth in (("keep", counted["keep"][3]), ("grow", counted["grow"][3])):
@@ -158,9 +158,9 @@ FILTERS = (["--size-min", "1000"], ["--size-max", "500"], ["--size-min", "300", 
 def total(tools, database, words):
     """The sums of hot and of leaks, each with the square of its margin."""
     sums = []
-    for question, figures in (("hot", ("allocated_blocks", "allocated_bytes")), ("leaks", ("leaked_blocks", "leaked_bytes"))):
-        rows = answer(tools, question, database, *words)
-        for figure in figures:
+    for query, values in (("hot", ("allocated_blocks", "allocated_bytes")), ("leaks", ("leaked_blocks", "leaked_bytes"))):
+        rows = answer(tools, query, database, *words)
+        for figure in values:
             sums.append((sum(row[figure] for row in rows), sum((row[f"{figure}_margin"] or 0) ** 2 for row in rows)))
     return sums
 
@@ -184,18 +184,18 @@ def check_timeline(tools, database):
 
 
 def check_row_filters(tools, folder):
-    """What a filter of single blocks lets pass has intervals, which are those of the file where all pass."""
+    """Filters of single blocks give intervals, which equal those of the file if all blocks pass."""
     _, exact = record(tools, folder, 100)
     sampled = [record(tools, folder, seed, f"--sample-bytes={MEAN}")[1] for seed in (101, 102, 103, 104)]
-    for question in ("hot", "leaks", "leaks-by-stack", "peak", "by-function", "by-module"):
-        whole, filtered = (answer(tools, question, sampled[0], *words) for words in ([], ["--size-min", "0"]))
+    for query in ("hot", "leaks", "leaks-by-stack", "peak", "by-function", "by-module"):
+        whole, filtered = (answer(tools, query, sampled[0], *words) for words in ([], ["--size-min", "0"]))
         if not whole or len(whole) != len(filtered):
-            raise Failure(f"{question} of all blocks has {len(filtered)} rows, of the file {len(whole)}")
+            raise Failure(f"{query} of all blocks has {len(filtered)} rows, of the file {len(whole)}")
         for row, same in zip(whole, filtered):
             for name, value in row.items():
                 if "margin" in name and not (value >= 0 and abs(value - same[name]) <= 1e-6 * value + 1e-6) or "margin" not in name and name in (
                         "allocated_bytes", "allocated_blocks", "leaked_bytes", "leaked_blocks", "bytes", "blocks", "self_leaked_bytes", "inclusive_peak_bytes") and value != same[name]:
-                    raise Failure(f"{question}: {name} of all blocks is {same[name]}, of the file {value}")
+                    raise Failure(f"{query}: {name} of all blocks is {same[name]}, of the file {value}")
     n_right = n_all = 0
     for words in FILTERS:
         truths = total(tools, exact, words)
@@ -212,17 +212,17 @@ def check_row_filters(tools, folder):
 
 
 def check_times(tools, database):
-    """What is asked of a time adds up to what is asked of all of it."""
+    """Parts of the time add up to the whole time."""
     halves = [total(tools, database, words)[1] for words in ([], ["--to", "50%"], ["--from", "50%"])]
     if halves[0][0] != halves[1][0] + halves[2][0] or abs(halves[0][1] / (halves[1][1] + halves[2][1]) - 1) > 1e-6:
         raise Failure(f"of both halves of the time there are {halves[1:]}, of all {halves[0]}")
     live = answer(tools, "live", database, "--at", "end")
     if sum(row["bytes"] for row in live) != harness.Database(database).value("SELECT sum(leaked_bytes) FROM site_totals"):
         raise Failure("what lives at the end is not what leaked")
-    for question in (["timeline", "--from", "10%", "--to", "90%"], ["timeline", "--size-min", "500"], ["size-histogram", "--size-min", "500"], ["threads", "--size-min", "500"],
+    for query in (["timeline", "--from", "10%", "--to", "90%"], ["timeline", "--size-min", "500"], ["size-histogram", "--size-min", "500"], ["threads", "--size-min", "500"],
                      ["diff", "--at", "0%", "--at", "end"], ["tree", "--size-min", "500"], ["by-function", "--size-max", "800"]):
-        if not answer(tools, question[0], database, *question[1:]):
-            raise Failure(f"{question} has no answer")
+        if not answer(tools, query[0], database, *query[1:]):
+            raise Failure(f"{query} has no answer")
 
 
 def record_workload(tools, folder, name, *words):
@@ -252,7 +252,7 @@ def rows(tools, folder):
 
 
 def check_pictures(tools, database, folder):
-    """Titles, tooltips and figures of pictures and pages have margins, and those of a recording of every block have none."""
+    """Titles, tooltips and numbers of pictures and pages have margins, and those of a recording of every block have none."""
     _, exact = record(tools, folder, 99)
     total, margin = harness.Database(database).rows("SELECT sum(leaked_bytes), sqrt(sum(leaked_bytes_margin * leaked_bytes_margin)) FROM backtrace_totals")[0]
     for words, name in ((["flamegraph", "--measure", "leaked"], "flames.svg"), (["report"], "page.html"), (["export", "--to", "speedscope"], "profile.json")):
@@ -264,7 +264,7 @@ def check_pictures(tools, database, folder):
             if ("±" in text or "estimates from samples" in text) != expected:
                 raise Failure(f"{words} of {data} {'has no' if expected else 'has a'} margin")
             if expected and name == "flames.svg" and not any(f"{total / 2 ** 20:.1f} MiB ± {margin / 2 ** 20:.1f} MiB" in line for line in text.splitlines()):
-                raise Failure(f"the flame graph does not say {total} ± {margin}")
+                raise Failure(f"the flame graph does not print {total} ± {margin}")
     title = ask(tools, "tree", database, "--measure", "leaked").stdout.splitlines()[0]
     if title.count("±") != 2:
         raise Failure(f"the title of a tree has no margins: {title}")
@@ -282,30 +282,30 @@ def check_pictures(tools, database, folder):
 def refusals(tools, folder):
     _, database = record(tools, folder, 1, f"--sample-bytes={MEAN}")
     check_culling(tools, folder)
-    for question in (["temporary"], ["reallocs"], ["realloc-chains"], ["fragmentation"], ["pinning"], ["holes"], ["heap-map"], ["leaks", "--chain-length-min", "2"],
+    for query in (["temporary"], ["reallocs"], ["realloc-chains"], ["fragmentation"], ["pinning"], ["holes"], ["heap-map"], ["leaks", "--chain-length-min", "2"],
                      ["hot", "--first-size-max", "100"], ["hot", "--intervening-max", "1"], ["allocations", "--intervening-max", "1"], ["allocations", "--chain-length-min", "2"], ["timeline", "--measure", "temporary"], ["tree", "--measure", "temporary"],
                      *(["export", "--to", form] for form in ("heaptrack", "dhat", "massif"))):
-        run = ask(tools, question[0], database, *question[1:])
-        print(" ".join(question), run.returncode, run.stderr.strip())
+        run = ask(tools, query[0], database, *query[1:])
+        print(" ".join(query), run.returncode, run.stderr.strip())
         if run.returncode == 0 or run.stdout or "--sample-bytes" not in run.stderr or run.stderr.count("\n") > 2:
-            raise Failure(f"{question} is answered: {run.stdout}{run.stderr}")
-    for question in ([], ["leaks"], ["peak"], ["hot"], ["groups"], ["timeline"], ["growth"], ["threads"], ["by-function"], ["size-histogram"], ["tree"], ["allocations"],
+            raise Failure(f"{query} is answered: {run.stdout}{run.stderr}")
+    for query in ([], ["leaks"], ["peak"], ["hot"], ["groups"], ["timeline"], ["growth"], ["threads"], ["by-function"], ["size-histogram"], ["tree"], ["allocations"],
                      ["leaks", "--function-regex", "keep"]):
-        run = ask(tools, *question[:1], database, *question[1:])
-        said = run.stdout + run.stderr
-        if run.returncode or said.count("estimates from samples") != 1:
-            raise Failure(f"{question} ended with {run.returncode} and does not say once that it is an estimate: {said}")
+        run = ask(tools, *query[:1], database, *query[1:])
+        output = run.stdout + run.stderr
+        if run.returncode or output.count("estimates from samples") != 1:
+            raise Failure(f"{query} ended with {run.returncode} and does not say once that it is an estimate: {output}")
     check_pictures(tools, database, folder)
     check_timeline(tools, database)
     if ask(tools, "by-pool", database).stderr.count("not known from samples") != 1 or ask(tools, "hot", database).stderr.count("not known from samples"):
         raise Failure("by-pool alone says what is not known of pools")
-    for question, columns in (("leaks-by-stack", 2), ("peak", 2), ("hot", 2), ("by-function", 6), ("by-module", 6)):
-        if ask(tools, question, database).stdout.count("±") != columns:
-            raise Failure(f"{question} has no column of margins for each of its estimates")
-    for question, column in (("growth", "grown_bytes_margin"), ("by-module", "inclusive_allocated_bytes_margin")):
-        header = ask(tools, question, database, "--format", "csv").stdout.splitlines()[0].split(",")
+    for query, columns in (("leaks-by-stack", 2), ("peak", 2), ("hot", 2), ("by-function", 6), ("by-module", 6)):
+        if ask(tools, query, database).stdout.count("±") != columns:
+            raise Failure(f"{query} has no column of margins for each of its estimates")
+    for query, column in (("growth", "grown_bytes_margin"), ("by-module", "inclusive_allocated_bytes_margin")):
+        header = ask(tools, query, database, "--format", "csv").stdout.splitlines()[0].split(",")
         if column not in header:
-            raise Failure(f"{question} has no column {column}: {header}")
+            raise Failure(f"{query} has no column {column}: {header}")
     if harness.Database(database).value("SELECT count(value) FROM summary WHERE name = 'suppressed_bytes_margin' AND value >= 0") != 1:
         raise Failure("the summary has no margin of what is suppressed")
     slim = folder / "slim.db"

@@ -74,8 +74,8 @@ static int save(struct incremental_import *incremental, struct error *err)
     return code;
 }
 
-/* As what keeps a bounded log does at its beginning; whoever goes on with its state has all from
- * there. */
+/* As the recorder of a bounded log does at its beginning; an import that continues from its
+ * checkpoint has all from there on. */
 static void be_sole(struct incremental_import *incremental)
 {
     const struct statistics_limits limits = {.extents = g_limit,
@@ -130,7 +130,7 @@ static int run_in_child(const struct import_options *options, bool is_first, uin
     return waitpid(pid, &status, 0) == pid ? status : 1;
 }
 
-/* CLOCK_MONOTONIC of the first instant, and how long it lasted. */
+/* CLOCK_MONOTONIC at the beginning of the recording, and its length. */
 static int find_times(const struct import_options *options, uint64_t *ret_origin_ns,
                       uint64_t *ret_length_ns)
 {

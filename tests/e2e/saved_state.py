@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""saved_state.py PART: an import that is cut in pieces, each in a process of its own that goes on with the state the one before saved, makes
-the database of an import of the whole: row for row, in all tables.
+"""saved_state.py PART: an import in pieces, each in its own process that continues from the saved state of the one before, makes the same database
+as an import of the whole: row for row, in all tables.
 
-python3, sqlite3, threads, groups, pools, phases, sampled   what is recorded
-bounded   there is room for LIMIT of each kind of row that comes again and again: the first are those of the whole, sums are those of all, and how many are
-          missing is said
+python3, sqlite3, threads, groups, pools, phases, sampled   the recorded program
+bounded   there is space for LIMIT rows of each repeating kind: the first rows equal those of the whole, sums include all, and the number of missing
+rows is reported
 """
 
 import math
@@ -34,7 +34,7 @@ SQL = """CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT);
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000) INSERT INTO t SELECT i, hex(randomblob(i % 90)) FROM n;
 SELECT count(*), sum(length(b)) FROM t GROUP BY a % 13 ORDER BY 2; CREATE INDEX i ON t (b); SELECT count(DISTINCT b) FROM t;"""
 LIMIT = 12
-# What is looked at row by row. Rates of growth are by the time that was recorded of a part of the life, which is known of whole windows alone.
+# Tables that are compared row by row. Rates of growth depend on the recorded part of the life, which is known for whole windows only.
 BOUNDED = {"windows", "site_growth", "phases", "free_sites", "site_frees", "thread_flows", "object_walks", "object_nodes", "object_claims",
            "object_warnings", "unclaimed_totals"}
 TIMED = ("import.seconds", "symbols.seconds")
@@ -88,7 +88,7 @@ def check_phases(saved, whole):
 
 
 def check_pairs(saved, whole, table, name, other):
-    """Those that are told are those of the whole, but for the sum of others, with which they are as many."""
+    """The rows equal those of the whole, except for the sum of the others, with which they are as many."""
     theirs = {row[:3]: row[3:] for row in whole.rows(f"SELECT * FROM {table}")}
     ours = {row[:3]: row[3:] for row in saved.rows(f"SELECT * FROM {table}")}
     for key, sums in ours.items():
@@ -109,10 +109,10 @@ def check_walks(saved, whole):
     kept = [start for (start,) in saved.rows("SELECT at_ns FROM object_walks ORDER BY walk_id")]
     if not 2 <= len(kept) < len(starts) // 2 or kept[0] != starts[0] or kept[-1] != starts[-1]:
         raise Failure(f"{len(kept)} of {len(starts)} walks are left")
-    figures = ("SELECT w.claimed_blocks, w.live_bytes, (SELECT count(*) FROM object_claims AS c WHERE c.walk_id = w.walk_id),"
+    values = ("SELECT w.claimed_blocks, w.live_bytes, (SELECT count(*) FROM object_claims AS c WHERE c.walk_id = w.walk_id),"
                " (SELECT sum(bytes) FROM unclaimed_totals AS u WHERE u.walk_id = w.walk_id) FROM object_walks AS w WHERE at_ns = {}")
     for start in kept:
-        expect(f"the walk at {start}", whole.rows(figures.format(start)), saved.rows(figures.format(start)))
+        expect(f"the walk at {start}", whole.rows(values.format(start)), saved.rows(values.format(start)))
     return len(starts) - len(kept)
 
 
@@ -158,10 +158,10 @@ def main():
         whole = harness.import_log(tools, log, place / "whole.db", "--slim", "--no-symbols", "--only")
         is_bounded = sys.argv[1] == "bounded"
         limit = ["-l", str(LIMIT)] if is_bounded else []
-        said = subprocess.run([SAVED_IMPORT, *limit, log, place / "saved.db", *SHARES], capture_output=True, text=True, timeout=300)
-        if said.returncode != 0:
-            raise Failure(f"{said.stdout}{said.stderr}")
-        print(said.stdout, end="")
+        output = subprocess.run([SAVED_IMPORT, *limit, log, place / "saved.db", *SHARES], capture_output=True, text=True, timeout=300)
+        if output.returncode != 0:
+            raise Failure(f"{output.stdout}{output.stderr}")
+        print(output.stdout, end="")
         saved = harness.Database(place / "saved.db")
         if is_bounded:
             compare_bounded(saved, whole)

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""serve.py CASE: mtrace-serve over a recording says what mtrace-query says, keeps strangers out, and outlives bad clients.
+"""serve.py CASE: mtrace-serve returns what mtrace-query prints, refuses foreign requests, and survives bad clients.
 
 answers     every command, as JSON and CSV, with and without filters, byte for byte
-bad_input   what is wrong gets its status and a sentence, and the server goes on
+bad_input   wrong requests get their status and a message, and the server continues
 openapi     the document is valid by the specification's own schema, and every path of it answers
 paging      pages of allocations by key are the whole, in every order
-remarks     what is said beside an answer
-completion  what filters may be given is what the recording has
+warnings    warnings beside an answer
+completion  suggested filter values are those of the recording
 source      a source file with what its lines allocate, and no other file
-several     several recordings in one server, their diff, and what is not read twice
-live        a program that runs: pages are told of what is new, and when all of it is there
+several     several recordings in one server, their diff, and caching
+live        a running program: pages are notified of new data, and of the end
 strangers   hosts, origins and tokens
-limits      questions end with their client or at their time; many clients at once
-greedy      who asks for much, or reads nothing of it, keeps nobody from reports
+limits      queries end with their client or at their time limit; many clients together
+greedy      a client that requests much, or reads nothing, does not block reports of others
 """
 
 import contextlib
@@ -115,16 +115,16 @@ def answers(tools, folder, database):
                 for form in ("json", "csv"):
                     if options is None:
                         continue
-                    said = query(tools, folder, name, database, options, form)
+                    output = query(tools, folder, name, database, options, form)
                     status, _, body = server.ask(f"/api/v1/{recording}/{name}?" + urllib.parse.urlencode({**options, "format": form}))
-                    if said.status != 0:
+                    if output.status != 0:
                         expect(f"{name} {options}: status", (status >= 400), True)
-                        # What is a parameter here is an option there.
+                        # Parameters of the server are options of the command line.
                         message = re.sub(r" ([a-z_]+)=([A-Z_]+)\b", lambda named: f" --{named[1].replace('_', '-')} {named[2]}", json.loads(body)["error"]["message"])
-                        expect(f"{name} {options}: error", message in said.stderr.decode(), True)
+                        expect(f"{name} {options}: error", message in output.stderr.decode(), True)
                         continue
                     expect(f"{name} {options} {form}: status {body[:200]}", status, 200)
-                    expect(f"{name} {options} {form}", body, said.stdout)
+                    expect(f"{name} {options} {form}", body, output.stdout)
                     n_compared += 1
         expect("at least as many answers were compared as there are commands", n_compared >= len(names), True)
         expect("the last recording", server.rows("/api/v1/last/summary"), server.rows(f"/api/v1/{recording}/summary"))
@@ -186,9 +186,9 @@ def bad_input(tools, folder, database):
         expect("HEAD", server.ask("/api/v1/last/summary", "HEAD")[::2], (200, b""))
         expect("POST of leaks", error_of(server.ask("/api/v1/last/leaks", "POST", "x"))[0], 405)
         expect("a large body", error_of(server.ask("/api/v1/last/sql", "POST", b"x" * (2 << 20)))[0], 413)
-        for raw, said in READ_IN_TWO_WAYS:
-            told = raw_answer(server, raw)
-            expect(f"{raw}: {told}", (told.split(b" ")[1], said in told), (b"400", True))
+        for raw, output in READ_IN_TWO_WAYS:
+            reply = raw_answer(server, raw)
+            expect(f"{raw}: {reply}", (reply.split(b" ")[1], output in reply), (b"400", True))
         for raw in RAW:
             with socket.create_connection((server.host, server.port), timeout=400) as client:
                 client.sendall(raw)
@@ -215,16 +215,16 @@ def paging(tools, folder, database):
         expect("pages of leaks", error_of(server.ask("/api/v1/last/leaks?after=1"))[0], 400)
 
 
-def remarks(tools, folder, database):
-    """What is said beside an answer is what the command line says, with any parameters of it, and costs no answer."""
+def warnings(tools, folder, database):
+    """The warnings of an answer equal those of the command line, for all parameters, without computing the answer."""
     with Server([database], folder) as server:
         function = json.loads(server.ask("/api/v1/last/by-function?count=1")[2])[0]["function"]
         for parameters in ({}, {"show_sql": "yes"}, {"show_sql": "yes", "blame_past": function}, {"size_min": "2"}, {"size_min": "2", "show_sql": "yes"}):
             status, _, body = server.ask("/api/v1/last/notes?" + urllib.parse.urlencode({"command": "leaks", **parameters}))
             options = [f"--{name.replace('_', '-')}" + ("" if value == "yes" else f"={value}") for name, value in parameters.items() if name != "show_sql"]
             run = subprocess.run([tools.query, "leaks", database, "--format=json", *options], capture_output=True, text=True, timeout=400, env=harness.environment(), check=True)
-            said = [line.removeprefix("mtrace-query: note: ") for line in run.stderr.splitlines()]
-            expect(f"beside leaks {parameters}", (status, [row["note"] for row in json.loads(body)]), (200, said))
+            output = [line.removeprefix("mtrace-query: note: ") for line in run.stderr.splitlines()]
+            expect(f"beside leaks {parameters}", (status, [row["note"] for row in json.loads(body)]), (200, output))
         status, message = error_of(server.ask("/api/v1/last/notes?command=leaks&nothing=1"))
         expect("a parameter that there is not", (status, "nothing" in message), (400, True))
     slim = Path(shutil.copy(database, Path(folder, "slim.db")))
@@ -300,15 +300,15 @@ def several(tools, folder, database):
         ids = [r["id"] for r in recordings]
         expect("ids", len(set(ids)), 3)
         expect("the last one", server.rows("/api/v1/last/leaks"), server.rows(f"/api/v1/{ids[1]}/leaks"))
-        said = harness.run([tools.query, "diff", database, folder / "other.db", "--json"], folder)
-        expect("a diff", server.rows(f"/api/v1/{ids[0]}/diff", argument=ids[1]), said.stdout)
-        expect("two instants", server.ask(f"/api/v1/{ids[0]}/diff?alive_at=10%25&alive_at=90%25")[0], 200)
+        output = harness.run([tools.query, "diff", database, folder / "other.db", "--json"], folder)
+        expect("a diff", server.rows(f"/api/v1/{ids[0]}/diff", argument=ids[1]), output.stdout)
+        expect("two times", server.ask(f"/api/v1/{ids[0]}/diff?alive_at=10%25&alive_at=90%25")[0], 200)
         expect("a diff with a file", error_of(server.ask(f"/api/v1/{ids[0]}/diff?argument=other.db"))[0], 404)
         expect("no path in a message", [str(folder) in error_of(server.ask(f"/api/v1/{i}/stack?argument=99999999"))[1] for i in ids], [False] * 3)
         path = f"/api/v1/{ids[0]}/groups?size_min=64"
         etag = server.ask(path)[1]["ETag"]
         expect("asked again", server.ask(path, headers={"If-None-Match": etag})[::2], (304, b""))
-        expect("another question", server.ask(path + "&count=1", headers={"If-None-Match": etag})[0], 200)
+        expect("another query", server.ask(path + "&count=1", headers={"If-None-Match": etag})[0], 200)
         expect("another recording", server.ask(f"/api/v1/{ids[1]}/groups?size_min=64", headers={"If-None-Match": etag})[0], 200)
         (folder / "copies" / "a.db").write_bytes(b"no database any more")
         expect("bytehound's list without what cannot be read", [r["id"] for r in json.loads(server.rows("/list"))], ids[:2])
@@ -316,7 +316,7 @@ def several(tools, folder, database):
         expect("a new database", server.ask(path, headers={"If-None-Match": etag})[0], 200)
 
 
-RUNS_UNTIL_TOLD = """
+RUNS_UNTIL_SIGNALLED = """
 import os, time
 keep = []
 while not os.path.exists("stop"):
@@ -341,7 +341,7 @@ def events(server):
 
 
 def live(tools, folder, database):
-    argv, env = harness.record_argv(tools, "record", folder / "live.dat", [sys.executable, "-c", RUNS_UNTIL_TOLD])
+    argv, env = harness.record_argv(tools, "record", folder / "live.dat", [sys.executable, "-c", RUNS_UNTIL_SIGNALLED])
     with subprocess.Popen(argv, cwd=folder, env={**env, "PYTHONMALLOC": "malloc"}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as recorder:
         try:
             with Server(["--follow", "live.dat", database], folder) as server:
@@ -349,20 +349,20 @@ def live(tools, folder, database):
                 expect("recordings", [(r["name"], r["is_growing"]) for r in recordings], [("live.db", True), (database.name, False)])
                 path = f"/api/v1/{recordings[0]['id']}/sql"
                 allocated = lambda: json.loads(server.ask(path, "POST", "SELECT coalesce(sum(allocated_blocks), 0) AS n FROM backtrace_totals")[2])[0]["n"]
-                told = events(server)
-                expect("the first event of each", {(name, data["recording"]) for name, data in (next(told), next(told))},
+                reply = events(server)
+                expect("the first event of each", {(name, data["recording"]) for name, data in (next(reply), next(reply))},
                        {("data", r["id"]) for r in recordings})
                 before = allocated()
-                while allocated() == before:  # the event may be of what was there already
-                    name, data = next(told)
+                while allocated() == before:  # the event may be about what was there already
+                    name, data = next(reply)
                     expect("an event", (name, data["recording"], data["is_growing"]), ("data", recordings[0]["id"], True))
                 (folder / "stop").touch()
                 while name != "end":
-                    name, data = next(told)
+                    name, data = next(reply)
                 rows = json.loads(server.ask(path, "POST", "SELECT count(*) AS n FROM allocations")[2])[0]["n"]
                 expect("rows at the end", rows, allocated())
                 expect("growing", [r["is_growing"] for r in json.loads(server.rows("/api/v1"))["recordings"]], [False, False])
-                told.close()
+                reply.close()
         finally:
             (folder / "stop").touch()
 
@@ -379,8 +379,8 @@ def strangers(tools, folder, database):
             expect(f"{headers}: a word of the recording", b"allocat" in body, wanted == 200)
             expect("CORS", answered["Access-Control-Allow-Origin"], None)
             expect("a policy", "default-src 'none'" in answered["Content-Security-Policy"], True)
-        told = raw_answer(server, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
-        expect("two hosts", (told.split(b" ")[1], b"more than one host" in told), (b"400", True))
+        reply = raw_answer(server, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
+        expect("two hosts", (reply.split(b" ")[1], b"more than one host" in reply), (b"400", True))
     with Server(["--listen", "127.0.0.1", database], folder) as server:
         expect("without a token", error_of(server.ask(path))[0], 401)
         expect("a wrong token", error_of(server.ask(path, headers={"Authorization": "Bearer " + server.token[:-1] + "!"}))[0], 401)
@@ -393,7 +393,7 @@ def strangers(tools, folder, database):
 
 
 def raw_answer(server, request):
-    """What the server sends until it closes the connection."""
+    """The bytes that the server sends until it closes the connection."""
     with socket.create_connection((server.host, server.port), timeout=400) as client:
         client.sendall(request if isinstance(request, bytes) else request.encode())
         return b"".join(iter(lambda: client.recv(1 << 16), b""))
@@ -404,7 +404,7 @@ def threads_of(server):
 
 
 def settles(what, holds):
-    """Only what never comes is a failure."""
+    """Only a condition that never holds is a failure."""
     for _ in range(2000):
         if holds():
             return
@@ -418,8 +418,8 @@ def is_answered(server, timeout=400):
     return False
 
 
-# SQLite's own functions take minutes for these, and nothing interrupts them.
-# Values that SQLite refuses, and those that it would make for minutes before it says that they are too long.
+# SQLite's own functions take minutes for these, and nothing interrupts them. Also values that SQLite computes for minutes before it refuses them as
+# too long.
 TOO_LONG = ["length(zeroblob(2000000))", "length(hex(zeroblob(600000)))", "instr(zeroblob(900000) || zeroblob(900000), 'x')"]
 LONG_MADE = ["printf('" + "%.*c" * 40 + "'" + ", 2147483647, 'x'" * 40 + ")",
              ", ".join(["length(trim(replace(hex(zeroblob(20000)), '0', 'a'), replace(hex(zeroblob(8000)), '0', 'b') || 'a'))"] * 40)]
@@ -431,7 +431,7 @@ def doubled(n):
 
 
 def slow_clients(server):
-    """200 clients that send a byte now and then: they keep nobody out, and are given up."""
+    """200 clients that send a byte now and then: they do not block others, and are disconnected."""
     clients = [socket.create_connection((server.host, server.port)) for _ in range(200)]
     left = list(clients)
     for i in range(600):
@@ -458,7 +458,7 @@ REFUSED = ["VACUUM", "VACUUM INTO '/tmp/x'", "ATTACH '/tmp/x' AS x", "DETACH x",
 
 
 def refused(server):
-    """What a statement may not do, or has wrong, is the client's fault, and said in words about the statement."""
+    """A statement that is wrong or not allowed is the client's error, with a message about the statement."""
     for statement in REFUSED:
         status, message = error_of(server.ask("/api/v1/last/sql", "POST", statement))
         expect(f"{statement}: {message}", (status, message.startswith(("only reading is allowed", "cannot run the statement: "))), (400, True))
@@ -472,7 +472,7 @@ def ask_and_read_nothing(server, stack, request):
 
 
 def greedy(tools, folder, database):
-    """Who asks for much, and who reads nothing of it, keeps nobody from reports."""
+    """A client that requests much, and one that reads nothing, do not block reports of others."""
     with Server(["--sql-timeout", "1h", database], folder) as server:
         keep_reports(server)
 
@@ -488,7 +488,7 @@ def keep_reports(server):
     with contextlib.ExitStack() as stack:
         for _ in range(8):
             ask_and_read_nothing(server, stack, "GET /api/v1/last/allocations?count=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        settles("eight answers that nobody reads", lambda: threads_of(server) >= idle + 16)
+        settles("eight answers that are not read", lambda: threads_of(server) >= idle + 16)
         # The server would close them after a minute without any need.
         expect("a report beside clients that read nothing", is_answered(server, timeout=50), True)
 
@@ -502,8 +502,8 @@ def limits(tools, folder, database):
         status, message = error_of(server.ask("/api/v1/last/sql", "POST", HEAVY))
         expect("an endless statement whose steps are long", (status, "longer" in message), (503, True))
         rows = ENDLESS.replace("count(*)", "x")
-        told = raw_answer(server, f"POST /api/v1/last/sql HTTP/1.0\r\nHost: localhost\r\nContent-Length: {len(rows)}\r\n\r\n{rows}")
-        expect("a long answer that was cut off is not whole", (told.split(b" ")[1], len(told) > 1 << 18, told.rstrip().endswith(b"]")), (b"200", True, False))
+        reply = raw_answer(server, f"POST /api/v1/last/sql HTTP/1.0\r\nHost: localhost\r\nContent-Length: {len(rows)}\r\n\r\n{rows}")
+        expect("a long answer that was cut off is not whole", (reply.split(b" ")[1], len(reply) > 1 << 18, reply.rstrip().endswith(b"]")), (b"200", True, False))
         for made in TOO_LONG:
             status, message = error_of(server.ask("/api/v1/last/sql", "POST", f"SELECT {made}"))
             expect(f"a value that is too long: {message}", (status, "more than" in message), (400, True))
@@ -544,13 +544,13 @@ def limits(tools, folder, database):
         expect(f"memory grows with clients that were there: {resident}", min(resident[3:]) > max(resident[:3]) * 5 // 4, False)
 
 
-# One row, and nothing that SQLite would look at a stop in.
+# One row, during which SQLite does not check for interrupts.
 STUBBORN = ("WITH t AS MATERIALIZED (SELECT replace(hex(zeroblob(24000)), '00', '%J') AS f) SELECT "
             + ", ".join(["max(length(strftime(f, 0)), length(strftime(f, 1)), length(strftime(f, 2)))"] * 600) + " FROM t")
 
 
 def stubborn(tools, folder, database):
-    """Whatever statements do, the server ends soon after it was asked to."""
+    """Whatever statements do, the server ends soon after a request to end."""
     with Server(["--sql-timeout", "1h", database], folder) as server:
         idle = threads_of(server)
         with contextlib.ExitStack() as stack:
@@ -605,7 +605,7 @@ def openapi(tools, folder, database):
         expect("paths", {path.rsplit("/", 1)[1] for path in document["paths"]} - {""}, commands | {"values", "source", "notes", "events"})
 
 
-CASES = {"answers": answers, "paging": paging, "completion": completion, "remarks": remarks, "source": source, "several": several, "live": live,
+CASES = {"answers": answers, "paging": paging, "completion": completion, "warnings": warnings, "source": source, "several": several, "live": live,
          "openapi": openapi, "bad_input": bad_input, "strangers": strangers, "limits": limits, "stubborn": stubborn, "greedy": greedy}
 
 

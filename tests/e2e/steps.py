@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""steps.py: questions that must read rows take steps in proportion to them, those that need not take the same for any number; none takes
+"""steps.py: queries that must read rows take steps in proportion to them, those that need not take the same for any number; none takes
 more than in proportion to the call sites.
 
-The steps are those of SQLite's virtual machine (count_steps.c), which no busy machine makes more of.
+The steps are those of SQLite's virtual machine (count_steps.c), whose number does not depend on the load of the machine.
 """
 
 import os
@@ -23,10 +23,10 @@ OF_TOTALS = [["summary"], ["leaks"], ["growth"], ["peak"], ["hot"], ["groups"], 
              ["size-histogram"], ["lifetime-histogram"]]
 
 
-def steps(database, question):
-    run = subprocess.run([os.environ["MTRACE_TEST_STEPS"], database, *question], capture_output=True, text=True, env=harness.environment(), timeout=300)
+def steps(database, query):
+    run = subprocess.run([os.environ["MTRACE_TEST_STEPS"], database, *query], capture_output=True, text=True, env=harness.environment(), timeout=300)
     if run.returncode:
-        raise harness.Failure(f"{question}: {run.stderr}")
+        raise harness.Failure(f"{query}: {run.stderr}")
     return int(run.stdout)
 
 
@@ -37,12 +37,12 @@ def make(tools, folder, events, stacks):
     return database
 
 
-def compare(small, large, questions, most, what):
-    for question in questions:
-        few, many = steps(small, question), steps(large, question)
-        print(f"{' '.join(question)}: {few:,} and {many:,} steps, {many / few:.2f} times as many for more {what}")
+def compare(small, large, queries, most, what):
+    for query in queries:
+        few, many = steps(small, query), steps(large, query)
+        print(f"{' '.join(query)}: {few:,} and {many:,} steps, {many / few:.2f} times as many for more {what}")
         if many > most * few:
-            raise harness.Failure(f"{' '.join(question)}: {few:,} steps, and {many:,} for more {what}, at most {most:.1f} times as many are good")
+            raise harness.Failure(f"{' '.join(query)}: {few:,} steps, and {many:,} for more {what}, at most {most:.1f} times as many are good")
 
 
 def main():

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""stopped_recorder.py kill|pause [--threads N]: mtrace-record ends, or stands still for a while, at every step of packing.
+"""stopped_recorder.py kill|pause [--threads N]: mtrace-record ends, or stops for a while, at every step of packing.
 
-MTRACE_RECORD_FAULT=POINT:N:SIGNAL lets it send itself the signal there (lib/base/fault_point.h), beside a program that
+MTRACE_RECORD_FAULT=POINT:N:SIGNAL lets it send itself the signal there (lib/base/fault_point.h), while a program
 allocates as fast as it can and counts its completed calls in shared memory, as for survive.py. The import has every call:
 as the files are, and again after `mtrace-record --pack` made one of them. Exit status 77: a build without such points.
 """
@@ -35,7 +35,7 @@ def end_program(pid):
 
 
 def kill(process, pid, point):
-    """The recorder dies at the point; the program goes on for a while without it."""
+    """The recorder is killed at the point; the program runs on for a while."""
     if point in AT_THE_END:
         time.sleep(0.03)
         os.kill(pid, signal.SIGKILL)
@@ -49,7 +49,7 @@ def kill(process, pid, point):
 
 
 def pause(process, pid, point):
-    """The recorder stands still at the point, the program does not; both go on; then the program ends."""
+    """The recorder stops at the point, the program does not; both continue; then the program ends."""
     if point in AT_THE_END:
         time.sleep(0.03)
         os.kill(pid, signal.SIGKILL)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """survive.py [--rounds N] [--threads N] [--mode record|preload] [--kill program|recorder|both] [--seed N]
 
-Kills a program with SIGKILL at random instants while it allocates and frees as fast as it can. The program counts its
+Kills a program with SIGKILL at random times while it allocates and frees as fast as it can. The program counts its
 completed calls in shared memory, which outlives it: the import must show every one of them, and at most one more of
 each kind in each thread (a call that was complete for the log, but not yet counted when the signal came).
 
@@ -50,7 +50,7 @@ def start(tools, args, place, extra=None):
 
 
 def wait_for(process, what, is_true, is_ending=False):
-    """harness.wait_until, while the recorder runs, if it is not one that is to end meanwhile."""
+    """harness.wait_until, while the recorder runs, unless the test ends it."""
     def is_so():
         if process.poll() is not None and not is_ending:
             raise Failure(f"the recorder ended before {what}: {process.stderr.read().decode(errors='replace')}")
@@ -69,10 +69,10 @@ def wait_until_gone(pid):
 
 
 def kill(args, process, pid):
-    """Sends SIGKILL to whom the round wants dead, the program last, and waits for both."""
+    """Sends SIGKILL to the chosen processes, the program last, and waits for both."""
     if args.kill in ("recorder", "both") and args.mode == "record":
         os.kill(process.pid, signal.SIGKILL)
-        if args.kill == "recorder":  # the program goes on for a while without anybody who packs
+        if args.kill == "recorder":  # the program runs for a while without a process that packs
             time.sleep(0.02)
     os.kill(pid, signal.SIGKILL)
     process.communicate(timeout=400)
@@ -87,9 +87,9 @@ def check(database, args, counts):
         "SELECT (size_bytes - 777) / 3000, count(*), count(ended_by) FROM allocations WHERE size_bytes % 1000 = 777 "
         "GROUP BY 1")}
     for thread in range(args.threads):
-        for what, told, recorded in zip(("allocations", "frees"), counts[thread][:2], rows.get(thread, (0, 0))):
-            if not told <= recorded <= told + 1:
-                raise Failure(f"thread {thread} completed {told} {what}, the database has {recorded}")
+        for what, completed, recorded in zip(("allocations", "frees"), counts[thread][:2], rows.get(thread, (0, 0))):
+            if not completed <= recorded <= completed + 1:
+                raise Failure(f"thread {thread} completed {completed} {what}, the database has {recorded}")
     return sum(a + f for a, f, _ in counts)
 
 
@@ -102,7 +102,8 @@ def one_round(tools, args, place, randomness):
 
 
 def run_rounds(description, victims, one_round, choices=None):
-    """Rounds in scratch folders of their own, as the command line says; `choices`: of other options, the first one is meant where nothing is said."""
+    """Rounds in scratch folders of their own, by the options of the command line; `choices`: values of other options, of which the first is the
+    default."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--rounds", type=int, default=300)
     parser.add_argument("--threads", type=int, default=1)

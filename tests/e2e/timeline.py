@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""timeline.py: memory over time under filters is what a sweep over the rows of stock SQLite says, bucket by bucket; with a filter that
-all rows pass it is the stored timeline; and the picture's areas are as high as what was live."""
+"""timeline.py: memory over time under filters equals a sweep over the rows of stock SQLite, bucket by bucket; with a filter that
+all rows pass it is the stored timeline; and the picture's areas are as high as the live bytes."""
 
 import csv
 import io
@@ -34,11 +34,11 @@ def rows_of(text):
 
 
 def sweep(rows, start):
-    """(time, live bytes and blocks from then on), starting with nothing; all that happens at one time is one step."""
+    """(time, live bytes and blocks from then on), starting with nothing; all changes at one time are one step."""
     changes = []
-    for born, ended, size, *_ in rows:
-        born = max(born, start)
-        changes.append((born, size, 1))
+    for allocated, ended, size, *_ in rows:
+        allocated = max(allocated, start)
+        changes.append((allocated, size, 1))
         if ended is not None:
             changes.append((max(ended, start), -size, -1))
     changes.sort()
@@ -68,11 +68,11 @@ def check_buckets(what, found, rows, start, is_ranged):
         is_last = row["end_ns"] == last
         levels = held(steps, row["start_ns"], row["end_ns"], is_last)
         inside = lambda at: row["start_ns"] <= (at if is_ranged else max(at, start)) < row["end_ns"] + is_last  # noqa: E731
-        born = [size for at, _, size, _ in rows if inside(at)]
+        allocated = [size for at, _, size, _ in rows if inside(at)]
         ended = [size for _, at, size, _ in rows if at is not None and inside(at)]
         leaked = [size for at, _, size, is_leaked in rows if is_leaked and (at if is_ranged else max(at, start)) < row["end_ns"] + is_last]
         expected = {"live_bytes": levels[-1][0], "live_blocks": levels[-1][1], "peak_bytes": max(size for size, _ in levels),
-                    "low_bytes": min(size for size, _ in levels), "allocated_blocks": len(born), "allocated_bytes": sum(born),
+                    "low_bytes": min(size for size, _ in levels), "allocated_blocks": len(allocated), "allocated_bytes": sum(allocated),
                     "freed_blocks": len(ended), "freed_bytes": sum(ended), "leaked_blocks": len(leaked), "leaked_bytes": sum(leaked)}
         for name, value in expected.items():
             if row[name] != value and not (row["start_ns"] == start and name in ("low_bytes", "peak_bytes")):
@@ -80,7 +80,7 @@ def check_buckets(what, found, rows, start, is_ranged):
 
 
 def highest_of_axis(text):
-    """What the highest line of the grid says that it is, in bytes."""
+    """The label of the highest grid line, in bytes."""
     units = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
     lines = re.findall(r'<line class="(?:grid|axis)"[^>]*/>\s*<text[^>]* y="([\d.]+)"[^>]*>([\d.]+) (B|KiB|MiB|GiB)</text>', text)
     return max((float(number) * units[unit] for _, number, unit in lines), default=0)

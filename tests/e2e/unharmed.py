@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""unharmed.py PART: what mtrace-record gives a program, and what it must not give it.
+"""unharmed.py PART: what mtrace-record passes on to a program, and what it must not change.
 
-signals   what others send to mtrace-record reaches the program, with its value, and mtrace-record goes on
-early     so does what was sent before the program was started
+signals   signals sent to mtrace-record reach the program, with their value, and mtrace-record continues
+early     the same for signals sent before the program was started
 timers    those that were set before mtrace-record was executed are the program's
-names     a library of the program defines names of libc's that mtrace wraps, with other arguments
+names     a library of the program defines functions with names of libc's that mtrace wraps, with other arguments
 musl      a program of another libc runs unrecorded: as the program, by a script, as a child, behind an exec
 """
 
@@ -24,7 +24,7 @@ import harness  # noqa: E402
 from harness import Failure, Skip  # noqa: E402
 
 LIBC = ctypes.CDLL(None, use_errno=True)
-# Signals of faults and of job control are not passed on; SIGCHLD and what has ended a test are of no use here.
+# Signals of faults and of job control are not passed on; SIGCHLD and the signals that end a test are of no use here.
 NOT_SENT = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGKILL, signal.SIGSTOP,
             signal.SIGTSTP, signal.SIGCONT, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCHLD, signal.SIGTERM}
 
@@ -43,9 +43,9 @@ def expect_line(process, wanted):
 
 
 def expect_end(process, status):
-    _, said = process.communicate(timeout=60)
+    _, output = process.communicate(timeout=60)
     if process.returncode != status:
-        raise Failure(f"mtrace-record ended with {process.returncode} instead of {status}: {said}")
+        raise Failure(f"mtrace-record ended with {process.returncode} instead of {status}: {output}")
 
 
 def test_signals(tools, place):
@@ -123,7 +123,7 @@ def compiled(place, name, *compiler):
 
 
 def compare(tools, place, argv, options, wanted, env=None):
-    """It does what it does unrecorded, and a line of mtrace-record has the wanted text."""
+    """The program behaves as unrecorded, and mtrace-record prints a line with the wanted text."""
     (place / "there").mkdir(exist_ok=True)
     untracked = harness.run(argv, place / "there", env)
     recorded = harness.run([tools.record, "-f", *options, "-o", place / "run.dat", "--", *argv], place / "there", env)
@@ -207,17 +207,17 @@ def test_names(tools, place):
     for _ in range(7):
         process.stdout.readline()  # of the plug-in
     recorder = subprocess.Popen([tools.record, "-f", "-o", place / "run.dat", "--attach", str(process.pid)], stderr=subprocess.PIPE)
-    said = b""
-    while b"attached to process" not in said:  # warnings come first
+    output = b""
+    while b"attached to process" not in output:  # warnings come first
         if not (line := recorder.stderr.readline()):
-            raise Failure(f"it is not attached to: {said}")
-        said += line
+            raise Failure(f"it is not attached to: {output}")
+        output += line
     process.stdin.write(b"c")
     got = b"".join(process.stdout.readline() for _ in range(7))
     process.stdin.close()
     recorder.communicate(timeout=60)
     if got != wanted or process.wait(timeout=60) != 0:
-        raise Failure(f"attached to, it says {got} instead of {wanted}")
+        raise Failure(f"attached to, it prints {got} instead of {wanted}")
 
 
 def test_musl(tools, place):

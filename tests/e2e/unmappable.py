@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A recording in a folder whose files can be written, but not mapped: the pool goes elsewhere and nothing is missing.
+"""A recording in a folder whose files can be written, but not mapped: the pool goes elsewhere and no event is missing.
 
-Children's logs need links beside the first one, which cannot be made there: they run unharmed, and it is said before.
+Children's logs need links beside the first one, which cannot be created there: they run unharmed, after a warning.
 """
 
 import sys
@@ -33,18 +33,18 @@ def check(tools, place, folder):
     expected = [int(line.split()[2]) for line in outcome.stdout.decode().splitlines() if line.startswith("expect allocated ")]
     found = harness.import_log(tools, folder / "run.dat", place / "run.db", "--no-symbols").value(ALLOCATED)
     if expected != [found]:
-        raise Failure(f"the workload says {expected} blocks, the database {found}")
-    said, elsewhere = outcome.stderr.decode(), raw_log.live_log_elsewhere(folder / "run.dat")
-    if f"the live log is '{elsewhere}'" not in said:
-        raise Failure(f"it is not said that the live log is {elsewhere}: {said}")
+        raise Failure(f"the workload prints {expected} blocks, the database {found}")
+    output, elsewhere = outcome.stderr.decode(), raw_log.live_log_elsewhere(folder / "run.dat")
+    if f"the live log is '{elsewhere}'" not in output:
+        raise Failure(f"no message says that the live log is {elsewhere}: {output}")
     if elsewhere.exists() or (folder / "run.dat.live").is_symlink():
         raise Failure(f"left behind: {elsewhere}")
     followed = record(tools, run, folder / "followed.dat", "libc_children", "--follow-children")
-    said = followed.stderr.decode()
-    if "is '/dev/shm/mtrace-" not in said.splitlines()[0] or "children will not be recorded" not in said.splitlines()[1]:
-        raise Failure(f"nothing is said about where the log is, or about children: {said}")
+    output = followed.stderr.decode()
+    if "is '/dev/shm/mtrace-" not in output.splitlines()[0] or "children will not be recorded" not in output.splitlines()[1]:
+        raise Failure(f"no message about the place of the log, or about children: {output}")
     harness.import_log(tools, folder / "followed.dat", place / "followed.db", "--no-symbols")
-    print(f"{found} blocks; {said}")
+    print(f"{found} blocks; {output}")
 
 
 def main():

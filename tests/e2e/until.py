@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""until.py killed|family: an import up to an instant is that of the recording as it was then.
+"""until.py killed|family: an import up to a time equals one of the recording as it was then.
 
-A program stops itself in its midst, and what is in its log by then is copied; then it goes on to its end: it frees what
+A program stops itself halfway, and its log is copied; then it continues to its end: it frees what
 it had, starts threads, loads libraries, starts programs. A database of the whole log up to that instant must equal, in each
 table, one of the copy. Ids are replaced by what they stand for, because those of the whole log also count what came later.
 
@@ -60,12 +60,12 @@ more = [bytes(100000 + i) for i in range(400)]
 time.sleep(1.2)
 """
 
-# What a definition without a time may have more of at the end: compared by what refers to it.
+# Definitions without a time that may have more rows at the end: they are compared by the rows that refer to them.
 ONLY_BY_REFERENCE = {"backtraces", "frames", "frame_lines", "objects", "call_sites", "functions", "sources", "skipped_code",
                      "packed_allocation_rows", "row_ranges", "sqlite_sequence", "backtrace_allocations"}
 NOT_COMPARED = {"processes": {"end_kind", "end_value"}, "modules": {"module_id"}, "meta": set()}
 META_OF_THE_END = ("import.seconds", "import.until_", "log.bytes", "nodes", "segments", "message.", "symbols.seconds", "unwinder.")
-# In struct log_file.
+# In struct log_header.
 START_NS_AT, LAST_TICKS_AT = 72, 88
 # Up to which all those that had not ended have their samples in the log.
 LAST_SAMPLES = """SELECT min(last_ns) FROM (SELECT max(at_ns) AS last_ns FROM memory_samples JOIN processes USING (process_id)
@@ -74,7 +74,7 @@ LEAST = {"allocation_rows": 10000, "timeline": 20, "modules": 3, "threads": 3, "
 
 
 class Names:
-    """What the ids of one database stand for."""
+    """The meaning of the ids of one database."""
 
     def __init__(self, db):
         objects = dict(db.execute("SELECT object_id, path || ' ' || coalesce(build_id, '') FROM objects"))
@@ -110,7 +110,7 @@ def tables(path):
         columns = [column[0] for column in cursor.description]
         shown = [(i, names.column(column)) for i, column in enumerate(columns) if column not in NOT_COMPARED.get(table, ())]
         rows = [tuple(show(row[i]) for i, show in shown) for row in cursor]
-        if table == "windows":  # as end_kind of a process: the copy knows no more of it, the cut that it goes on
+        if table == "windows":  # as end_kind of a process: in the copy its end is unknown, in the cut it still runs
             at = columns.index("ended_by")
             rows = [(*row[:at], None if row[at] == "end" else row[at], *row[at + 1:]) for row in rows]
         if table == "meta":
@@ -143,7 +143,7 @@ def descendants(pid):
 
 
 def stopped(process):
-    """The process below, or this one, that stopped itself."""
+    """The child process, or this one, that stopped itself."""
     for _ in range(600):
         if process.poll() is not None:
             raise Failure(f"the program ended with {process.returncode} before it stopped: {process.stderr.read()}")
@@ -166,9 +166,9 @@ def record(argv, env, place, wait_s):
         shutil.copytree(logs, copies)
     finally:
         os.kill(pid, signal.SIGCONT)
-    _, said = process.communicate(timeout=200)
+    _, output = process.communicate(timeout=200)
     if process.returncode != 0:
-        raise Failure(f"the program ended with {process.returncode}: {said}")
+        raise Failure(f"the program ended with {process.returncode}: {output}")
     return logs / "run.dat", copies / "run.dat"
 
 
@@ -198,7 +198,7 @@ def expect_end(database, wanted):
 
 
 def kill(tools, log, whole, at_ns):
-    """What a recorder does when its program was killed: the instant goes into the headers, and what is left of the pools is packed."""
+    """As a recorder does after its program was killed: the headers get the time, and the rest of the pools is packed."""
     start_ns, = struct.unpack_from("<Q", log.read_bytes(), START_NS_AT)
     for pool in log.parent.glob("*.live"):
         last_ns, = struct.unpack_from("<Q", (whole.parent / pool.stem).read_bytes(), LAST_TICKS_AT)

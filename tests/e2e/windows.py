@@ -1,28 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""windows.py PART: windows of a python3 that counts what it allocates: what was born in one is recorded, and nothing else.
+"""windows.py PART: windows of a python3 that counts what it allocates: blocks allocated in a window are recorded, and no others.
 
 control   mtrace-record --ctl PID start, stop, snapshot and report, by the program's pid and by the recorder's
-clients   two clients at once; hostile ones: silent, senseless, too long; after them others are served
-nobody    a pid that is nobody's, not recorded, or whose recorder was killed; another user is not heard; wrong usage
-idle      a program that does nothing obeys with its next event; one whose memory cannot be written obeys nonetheless
+clients   two clients at the same time; hostile ones: silent, senseless, too long; after them others are served
+unreachable  a PID without a process, not recorded, or whose recorder was killed; requests of another user are refused; wrong usage
+idle      a program that does nothing handles a command with its next event, also one whose memory cannot be written
 times     --start-after and --stop-after, beside the times at which the program allocated
 size      --start-at-rss
 judged    a leak that is steady while a window lasts is so when the program lives on for as long
-short     of a window that is a small part of a life growth is told, with and without filters
-apart     of short windows far apart nobody knows how a leak came between; of each of them, and of a late short one, its shape and rate are told
-samples   of blocks that are samples a window has those that were born in it
-exec      a program that is executed, and fork children, begin as who starts them is
-own       who can switch itself on, and whose recorder was killed while it was off, writes on
-crowd     of many orders, each given while four threads allocate, each is obeyed once
-waits     children that --wait waits for are heard after the program has ended, too
+short     in a window that is a small part of a run growth is found, with and without filters
+apart     leaks over short windows far apart have no pattern; each single window, and a late short one, has pattern and rate
+samples   a window has the samples that were allocated in it
+exec      an executed program and fork children start in the recording state of their parent
+own       a program that switches recording itself, and one whose recorder was killed while it was off, keep recording
+crowd     many commands while four threads allocate: each is handled once
+waits     --wait handles requests about children after the program has ended, too
 names     a report of a log with a long path is found
-taken     where another process has the name of its socket, mtrace-record says that nobody can reach it, and records
-newborn   a child of who has not obeyed yet begins as is ordered
-last      of what was ordered while the program did nothing the last counts
-forked    children of who forks without an event before begin as was ordered last
-unanswered  of a recorder that ends before it answers this is said; a report that comes later has a status of its own
-ordered   a program that has no event between the order and its exec obeys at the exec
+taken     another process has the name of the control socket: mtrace-record says that it cannot be reached, and records
+new_child   a child of a process that has not handled its command yet starts with the command's state
+last      of several commands for an idle program the last one holds
+forked    children of a process that forks without an event start with the state of the last command
+unanswered  a recorder that ends before it answers is reported; a report that comes later has its own exit status
+ordered   a program without an event between the command and its exec handles it at the exec
 """
 
 import contextlib
@@ -43,9 +43,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 import harness  # noqa: E402
 from harness import Failure, wait_until  # noqa: E402
 
-# Obeys lines: "alloc SIZE N" makes N blocks and keeps them; "free" frees what it kept; "fork"; "exec"; "sleep" and "wake"
-# switch off and on what else it does: it allocates a little every millisecond or so; "work N" starts threads that do nothing else.
-# Says the line again when it is done.
+# Reads commands: "alloc SIZE N" makes N blocks and keeps them; "free" frees them; "fork"; "exec"; "sleep" and "wake" switch its own activity: it
+# allocates a little every millisecond or so; "work N" starts threads that only allocate. Prints the line again when it is done.
 SERVER = r"""
 import ctypes, os, select, sys, threading
 libc = ctypes.CDLL(None)
@@ -136,14 +135,14 @@ class Server:
         return run.stdout.strip()
 
     def switch(self, verb, pid=None, between=None):
-        """Until it was done: a busy machine may let the program wait longer than the client does. between: what the program does meanwhile."""
+        """Until it was done: on a busy machine the program may let it wait longer than the client does. between: what the program does during that."""
         for _ in range(60):
             if between:
                 self.do(between)
-            said = self.ctl(verb, pid=pid)
-            if not said.startswith("requested; "):
+            output = self.ctl(verb, pid=pid)
+            if not output.startswith("requested; "):
                 break
-        return said
+        return output
 
     def end(self):
         self.process.stdin.write(b"end\n")
@@ -168,7 +167,7 @@ def sizes(database):
 
 
 def who(database):
-    """Who began and ended each window, and how many blocks that a test chose were born in it."""
+    """How each window began and ended, and how many blocks of the test's sizes were allocated in it."""
     return database.rows("SELECT started_by, ended_by, (SELECT count(*) FROM allocations AS a WHERE a.process_id = w.process_id AND size_bytes % 10000 = 777"
                          " AND size_bytes > 777 AND allocation_id BETWEEN first_allocation_id AND last_allocation_id) FROM windows AS w ORDER BY window_id")
 
@@ -187,7 +186,7 @@ def control(tools, place):
     server.do("alloc 20777 5")
     expect("stop", server.switch("stop", pid=server.process.pid), "no longer recording 1 process")
     server.do("alloc 30777 7")
-    server.do("free")  # also of what was born in the window
+    server.do("free")  # also blocks of the window
     expect("snapshot", server.ctl("snapshot"), "snapshot 1")
     expect("snapshot", server.ctl("snapshot", "before the second"), "before the second")
     expect("start", server.switch("start", pid=server.process.pid), "recording 1 process")
@@ -217,7 +216,7 @@ def control(tools, place):
 
 def connect(pid):
     client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    client.connect(f"\0mtrace-record.{pid}")  # waits where many do
+    client.connect(f"\0mtrace-record.{pid}")  # waits as one of many
     client.settimeout(30)
     return client
 
@@ -231,13 +230,13 @@ def say(pid, message):
 def clients(tools, place):
     server = Server(tools, place)
     recorder = server.process.pid
-    silent = [connect(recorder) for _ in range(12)]  # more than are served at once
+    silent = [connect(recorder) for _ in range(12)]  # more than are served at a time
     for message in (b"x", b"1", b"start", b"\0" * 100, b"9" * 300, b"a" * 100000, f"{server.pid} start now".encode(), f"{server.pid}  start".encode(),
                     f"{server.pid} snapshot {'x' * 64}".encode(), f"{server.pid} start\0".encode(), b"-1 start", f"{server.pid + 2**32} stop".encode()):
         answer = say(recorder, message)
         if not answer.startswith(b"1"):
             raise Failure(f"{message[:40]!r} is answered by {answer!r}")
-    expect("somebody else's process", say(recorder, b"1 stop"), b"2")
+    expect("a process of another recorder", say(recorder, b"1 stop"), b"2")
     for client in silent:
         client.close()
     server.do("alloc 10777 3")
@@ -245,9 +244,9 @@ def clients(tools, place):
         both = [stack.enter_context(contextlib.closing(connect(recorder))) for _ in range(2)]
         for client in both:
             client.send(f"{server.pid} stop".encode())
-        said = [client.recv(4096) for client in both]
-        if not all(answer == b"0no longer recording 1 process" or answer.startswith(b"0requested; ") for answer in said):
-            raise Failure(f"both are told {said}")
+        output = [client.recv(4096) for client in both]
+        if not all(answer == b"0no longer recording 1 process" or answer.startswith(b"0requested; ") for answer in output):
+            raise Failure(f"both printed {output}")
     expect("then", server.switch("stop"), "no longer recording 1 process")
     server.do("alloc 20777 3")
     expect("start", server.switch("start"), "recording 1 process")
@@ -262,7 +261,7 @@ def refused(tools, pid, *words, status=1):
     return run.stderr
 
 
-# Has the name of a recorder, and nobody gets through.
+# Takes the name of a recorder, so that no client reaches the real one.
 DEAF = r"""
 import os, socket, sys
 name = f"\0mtrace-record.{os.getpid()}"
@@ -278,7 +277,7 @@ sys.stdin.read()
 """
 
 
-# Answers one who asks for its own process by its argument, or ends without; others, of tests beside, ask every recorder for theirs.
+# Answers a client that asks for its own process by its argument, or ends without an answer; clients of other tests ask every recorder.
 FAKE = r"""
 import os, socket, sys
 server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -318,28 +317,28 @@ def ask_unanswered(tools):
 
 
 def behind_hidepid(tools, pid):
-    """Who may not see the processes of others in /proc is told no less. The mount is our own, and ends with who asks."""
+    """A user who may not see processes of others in /proc gets the same messages. The mount is private, and ends with the command."""
     if tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2]) < (5, 8):
         print("no hidden processes: this kernel hides them everywhere, or nowhere")
         return
-    asks = 'mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"'
-    run = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", asks, "sh", tools.record, "--ctl", str(pid), "stop"],
+    script = 'mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"'
+    run = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", tools.record, "--ctl", str(pid), "stop"],
                          capture_output=True, text=True, timeout=60, env=harness.environment(), check=False)
     if run.returncode in (32, 126) or "unshare" in run.stderr:
         print(f"no hidden processes: {run.stderr.strip()}")
     elif "recorders of other users" not in run.stderr:
-        raise Failure(f"behind hidepid=2 another user is told {run.stdout}{run.stderr}")
+        raise Failure(f"behind hidepid=2 another user gets {run.stdout}{run.stderr}")
 
 
-def nobody(tools, place):
+def unreachable(tools, place):
     server = Server(tools, place)
     other = Server(tools, place, name="other")
     gone = subprocess.Popen(["true"])
     gone.wait()
     for pid, what in ((gone.pid, "there is no process"), (os.getpid(), f"'mtrace-record --attach {os.getpid()}' records it")):
-        said = refused(tools, pid, "stop")
-        if what not in said:
-            raise Failure(f"{pid}: not '{what}': {said}")
+        output = refused(tools, pid, "stop")
+        if what not in output:
+            raise Failure(f"{pid}: not '{what}': {output}")
     for words in ((), ("begin",), ("start", "x"), ("snapshot", "x", "y"), ("snapshot", "x" * 64), ("snapshot", "")):
         refused(tools, server.pid, *words, status=2)
     for pid in ("0", "x", "-1", "1x"):
@@ -348,7 +347,7 @@ def nobody(tools, place):
         run = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", tools.record, "--ctl", str(server.pid), "stop"],
                              capture_output=True, text=True, timeout=60, env=harness.environment(), check=False)
         if run.returncode != 126 and "recorders of other users" not in run.stderr:
-            raise Failure(f"another user is told {run.stdout}{run.stderr}")
+            raise Failure(f"another user gets {run.stdout}{run.stderr}")
         behind_hidepid(tools, server.pid)
         with subprocess.Popen(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", DEAF], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE) as deaf:
@@ -357,26 +356,26 @@ def nobody(tools, place):
                                  capture_output=True, text=True, timeout=60, env=harness.environment(), check=False)
             deaf.stdin.close()
         if run.returncode != 126 and "recorders of other users" not in run.stderr:
-            raise Failure(f"beside a deaf one another user is told {run.stdout}{run.stderr}")
+            raise Failure(f"beside a deaf one another user gets {run.stdout}{run.stderr}")
         with subprocess.Popen(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", DEAF, "lies"], stdout=subprocess.PIPE) as liar:
             expect("a liar says", liar.stdout.readline(), b"full\n")
-            said = refused(tools, os.getpid(), "stop")
+            output = refused(tools, os.getpid(), "stop")
             liar.kill()
-        if "is not being recorded" not in said:
-            raise Failure(f"beside a liar: {said}")
+        if "is not being recorded" not in output:
+            raise Failure(f"beside a liar: {output}")
     else:
         print("not as root: no other user asks")
     os.kill(server.process.pid, signal.SIGSTOP)
     expect("beside a stopped one", other.ctl("stop", pid=other.process.pid)[:5] in ("no lo", "reque"), True)
-    said = refused(tools, server.pid, "stop")
+    output = refused(tools, server.pid, "stop")
     os.kill(server.process.pid, signal.SIGCONT)
-    if f"mtrace-record {server.process.pid} does not answer" not in said:
-        raise Failure(f"of a stopped one: {said}")
+    if f"mtrace-record {server.process.pid} does not answer" not in output:
+        raise Failure(f"of a stopped one: {output}")
     other.process.kill()
     other.process.wait()
-    said = refused(tools, other.pid, "stop")
-    if "is not being recorded" not in said:
-        raise Failure(f"a recorder that is gone: {said}")
+    output = refused(tools, other.pid, "stop")
+    if "is not being recorded" not in output:
+        raise Failure(f"a recorder that is gone: {output}")
     os.kill(other.pid, signal.SIGKILL)
     server.do("alloc 10777 4")
     expect("blocks", sizes(server.database()), {10777: 4})
@@ -388,7 +387,7 @@ def idle(tools, place):
     server = Server(tools, place, prefix=prefix)
     server.do("sleep")
     if not re.match("requested; ", server.ctl("stop")):
-        raise Failure("a sleeping program obeys")
+        raise Failure("a sleeping program handles a command")
     server.do("alloc 1 2")  # one finds the command, the next one executes it
     server.do("alloc 10777 3")
     server.do("wake")
@@ -422,7 +421,7 @@ def exec_(tools, place):
 
 
 def own(tools, place):
-    """Frees are written meanwhile."""
+    """Frees are written in the pause, too."""
     server = Server(tools, place, "--toggle-signal=USR1")
     server.do("alloc 10777 5")
     os.kill(server.pid, signal.SIGUSR1)
@@ -536,7 +535,7 @@ def ordered(tools, place):
         expect(f"blocks after {verb}", sizes(harness.import_log(tools, log, place / f"{verb}.db", "--no-symbols")), wanted)
 
 
-def newborn(tools, place):
+def new_child(tools, place):
     log = place / "run.dat"
     process = subprocess.Popen([str(word) for word in (tools.record, "-q", "--follow-children", "-o", log, "--start-after=100ms", "--",
                                                        tools.workloads / "exec_ordered", "fork")],
@@ -563,7 +562,7 @@ def newborn(tools, place):
 
 
 def is_open(server):
-    """By the program's word in the live log: is_open of struct log_mailbox."""
+    """By the flag in the live log: is_open of struct log_mailbox."""
     with (server.place / f"{server.name}.dat.live").open("rb") as live:
         live.seek(3840 + 16)
         return live.read(4) != bytes(4)
@@ -573,15 +572,15 @@ SLACK_NS = 50_000_000  # clocks are read one after the other
 
 
 def times(tools, place):
-    """What was born well inside of the window's times is there, what was born well outside is not: by the program's own clock."""
+    """Blocks allocated well inside of the window's times are recorded, those well outside are not: by the program's own clock."""
     server = Server(tools, place, "--start-after=700ms", "--stop-after=2s")
-    born = []
+    allocated = []
 
     def bear():
         before = time.time_ns()
-        size = 10777 + 10000 * len(born)
+        size = 10777 + 10000 * len(allocated)
         server.do(f"alloc {size} 1")
-        born.append((size, before, time.time_ns()))
+        allocated.append((size, before, time.time_ns()))
         return True
 
     wait_until("begun", lambda: bear() and is_open(server))
@@ -598,10 +597,10 @@ def times(tools, place):
     start, end = (zero + at for at in database.rows("SELECT start_ns, end_ns FROM windows ORDER BY window_id")[0])
     if not 650_000_000 < start - zero or not 1_950_000_000 < end - start:
         raise Failure(f"the window is from {(start - zero) / 1e9} to {(end - zero) / 1e9} s")
-    inside = [size for size, before, after in born if before > start + SLACK_NS and after < end - SLACK_NS]
-    outside = [size for size, before, after in born if after < start - SLACK_NS or before > end + SLACK_NS]
-    if len(outside) < 5:  # inside there may be none where the machine is slow
-        raise Failure(f"nothing to compare: {len(born)} blocks, {len(inside)} inside, {len(outside)} outside")
+    inside = [size for size, before, after in allocated if before > start + SLACK_NS and after < end - SLACK_NS]
+    outside = [size for size, before, after in allocated if after < start - SLACK_NS or before > end + SLACK_NS]
+    if len(outside) < 5:  # on a slow machine none may be inside
+        raise Failure(f"nothing to compare: {len(allocated)} blocks, {len(inside)} inside, {len(outside)} outside")
     expect("blocks inside that are missing", [size for size in inside if size not in found], [])
     expect("blocks outside", [size for size in outside if size in found], [])
 
@@ -612,17 +611,17 @@ def judged(tools, place):
     time.sleep(leak_for(server, 120))
     server.do("alloc 20777 1")
     server.database()
-    for question, figure in (("leaks", "leaked_bytes"), ("growth", "grown_bytes")):
-        row = worst(tools, place / "run.db", question, figure)
+    for query, figure in (("leaks", "leaked_bytes"), ("growth", "grown_bytes")):
+        row = worst(tools, place / "run.db", query, figure)
         if not row or row["pattern"] != "steady":
-            raise Failure(f"the worst of {question} is {row}")
+            raise Failure(f"the worst of {query} is {row}")
     run = subprocess.run([tools.query, "leaks", place / "run.db", "--size-min", "10000", "--format", "json"], capture_output=True, text=True, timeout=60,
                          env=harness.environment(), check=True)
     expect("with a filter", [row["pattern"] for row in json.loads(run.stdout)], ["steady"])
 
 
 def short(tools, place):
-    """A sixteenth of a life has as many regular snapshots as all of one, so that growth is told of it."""
+    """A sixteenth of a run has as many regular snapshots as all of one, so growth can be found."""
     server = Server(tools, place, "--start-after=1h")
     took = leak_for(server, 40)
     time.sleep(15 * took)
@@ -643,18 +642,18 @@ def leak_a_little(server):
 
 
 def switch_leaking(server, verb):
-    said = "requested; "
-    while said.startswith("requested; "):
+    output = "requested; "
+    while output.startswith("requested; "):
         client = subprocess.Popen([server.tools.record, "--ctl", str(server.pid), verb], stdout=subprocess.PIPE, text=True, env=harness.environment())
         while client.poll() is None:
             leak_a_little(server)
-        said = client.communicate()[0]
+        output = client.communicate()[0]
     expect(f"status of --ctl {verb}", client.returncode, 0)
 
 
 def leak_for(server, n):
-    """At least n times, for as long as that takes, which it returns. It leaks while it is switched, too, which takes a while on a busy machine: the window grows
-    evenly from its begin to its end."""
+    """Runs at least n times, for as long as that takes, which it returns. It leaks while it is switched, too, which takes a while on a busy machine:
+    the window grows evenly from its begin to its end."""
     began = time.monotonic()
     switch_leaking(server, "start")
     for _ in range(n):
@@ -663,14 +662,14 @@ def leak_for(server, n):
     return time.monotonic() - began
 
 
-def ask(tools, database, question, *options, format="json"):
-    run = subprocess.run([tools.query, question, database, *options, "--format", format], capture_output=True, text=True, timeout=60,
+def ask(tools, database, query, *options, format="json"):
+    run = subprocess.run([tools.query, query, database, *options, "--format", format], capture_output=True, text=True, timeout=60,
                          env=harness.environment(), check=True)
     return json.loads(run.stdout) if format == "json" else run.stdout
 
 
-def worst(tools, database, question, figure):
-    return max(ask(tools, database, question), key=lambda row: row[figure], default=None)
+def worst(tools, database, query, figure):
+    return max(ask(tools, database, query), key=lambda row: row[figure], default=None)
 
 
 def apart(tools, place):
@@ -688,9 +687,9 @@ def apart(tools, place):
         expect(f"window {window}", [row["pattern"] for row in ask(tools, place / "run.db", "leaks", *big, "--window", window)], ["steady"])
         grown = [row["pattern"] for row in ask(tools, place / "run.db", "growth", *big, "--window", window) if row["grown_bytes"] > 1 << 20]
         expect(f"growth in window {window}", grown, ["steady"])  # Python's own lists grow by little
-    said = ask(tools, place / "run.db", "leaks", *big, "--window", "1", format="table")
-    if not re.search(r"steady [0-9.]+ [KMG]iB/min", said):
-        raise Failure(f"no rate of what goes on for all of a window: {said}")
+    output = ask(tools, place / "run.db", "leaks", *big, "--window", "1", format="table")
+    if not re.search(r"steady [0-9.]+ [KMG]iB/min", output):
+        raise Failure(f"no rate of what goes on for all of a window: {output}")
 
 
 def samples(tools, place):
@@ -714,7 +713,7 @@ def samples(tools, place):
             raise Failure(f"window {window} has {estimate}, and {leaked} of them leaked; {n * size} did")
 
 
-# Whoever has the name of a recorder's pid before it: here itself, in its life as another program.
+# A process that has the socket name of a recorder's PID: the recorder itself, before its exec.
 TAKES = r"""
 import os, socket, sys
 server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -730,15 +729,15 @@ def taken(tools, place):
     refused(tools, server.pid, "stop")
     server.do("alloc 10777 3")
     expect("blocks", sizes(server.database()), {10777: 3})
-    said = [line for line in (place / "run.stderr").read_text().splitlines() if "--ctl" in line]
-    expect("it says", said, [f"mtrace-record: --ctl cannot reach this run: cannot listen on '@mtrace-record.{recorder}': Address already in use"])
+    output = [line for line in (place / "run.stderr").read_text().splitlines() if "--ctl" in line]
+    expect("it says", output, [f"mtrace-record: --ctl cannot reach this run: cannot listen on '@mtrace-record.{recorder}': Address already in use"])
 
 
 def size(tools, place):
     server = Server(tools, place, "--start-at-rss=96MiB", "--sample-memory=10")
     time.sleep(0.2)
     expect("a small program is recorded", is_open(server), False)
-    server.do("touch 20000777 6")  # of the last ones it may be recorded that they were made
+    server.do("touch 20000777 6")  # the creation of the last ones may be recorded
     wait_until("begun", lambda: is_open(server))
     server.do("alloc 10777 3")
     database = server.database()
@@ -756,7 +755,7 @@ def size(tools, place):
         raise Failure(f"of a program that stays small: {small.stderr}")
 
 
-PARTS = {"control": control, "clients": clients, "nobody": nobody, "unanswered": unanswered, "idle": idle, "exec": exec_, "last": last, "forked": forked, "ordered": ordered, "newborn": newborn, "own": own, "crowd": crowd, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "short": short, "apart": apart, "samples": samples}
+PARTS = {"control": control, "clients": clients, "unreachable": unreachable, "unanswered": unanswered, "idle": idle, "exec": exec_, "last": last, "forked": forked, "ordered": ordered, "new_child": new_child, "own": own, "crowd": crowd, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "short": short, "apart": apart, "samples": samples}
 
 
 def main():

@@ -21,7 +21,7 @@ enum {
 
 struct table {
     char *name;
-    char *definition; /* as it was made, and as readers expect it */
+    char *definition; /* as imported, and as readers expect it */
     char *columns[MAX_COLUMNS];
     int n_columns;
     char *key;       /* "a, b"; "rowid" where there is none */
@@ -32,8 +32,8 @@ struct table {
 static struct table tables[MAX_TABLES];
 static size_t n_tables;
 
-/* Of the database with loose definitions. Readers bring their own views: parsing the file's takes a
- * fifth of the time, and is asked of one database in eight. */
+/* The database with loose definitions. Readers bring their own views: parsing the file's takes a
+ * fifth of the time, and is done for one database in eight. */
 static struct image {
     unsigned char *bytes;
     sqlite3_int64 size;
@@ -103,7 +103,7 @@ static void learn_table(sqlite3 *db, const char *name, const char *definition)
     sqlite3_finalize(stmt);
 }
 
-/* Columns that take anything: a hand that edits a file is not held by STRICT. */
+/* Columns that accept any type: STRICT does not protect a file against an editor. */
 static const char loosen[] =
     "PRAGMA writable_schema = ON;"
     "UPDATE sqlite_schema SET sql = replace(replace(replace(replace(replace(replace(replace(sql,"
@@ -111,12 +111,12 @@ static const char loosen[] =
     " 'NOT NULL', ''), 'STRICT, WITHOUT ROWID', 'WITHOUT ROWID'), ') STRICT', ')')"
     " WHERE type = 'table'; PRAGMA writable_schema = OFF";
 
-/* What the rows are counted in anew. */
+/* The counts of rows are computed again from these. */
 static const char clear_totals[] =
     "DELETE FROM backtrace_totals; DELETE FROM free_sites; DELETE FROM kinds; DELETE FROM heaps;"
     "DELETE FROM heap_extents; DELETE FROM markers; DELETE FROM realloc_chains";
 
-/* As importers make them, of fewer rows. */
+/* The tables that importers compute, with fewer rows. */
 static const char ranges[] =
     "INSERT INTO row_ranges SELECT min(allocation_id), max(allocation_id), min(size_bytes),"
     " max(size_bytes), min(address), max(address), max(lifetime_ns), sum(lifetime_ns IS NULL)"
@@ -242,7 +242,7 @@ static void bind_value(sqlite3_stmt *stmt, int index, struct program *program)
     }
 }
 
-/* What cannot be done is not done. A statement's parameters: ?1 a row, then up to two values. */
+/* Impossible changes are skipped. A statement's parameters: ?1 a row, then up to two values. */
 static void change(sqlite3 *db, struct program *program, int64_t row, char *sql)
 {
     sqlite3_stmt *stmt;
@@ -320,7 +320,7 @@ enum damage_kind {
     N_DAMAGE_KINDS
 };
 
-/* What is done when the rows are as they shall be. */
+/* Runs after the rows were changed. */
 struct damage {
     struct {
         enum damage_kind kind;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * foreign_database: a small database of ours, changed by somebody.
+ * foreign_database: a small database of mtrace, changed by another program.
  *
  * Model: the rows are those of tests/sql and tests/cli/fixtures. A program of bytes changes them:
  *        cells, columns, rows and keys to values that hurt, of any type whatever the schema says,

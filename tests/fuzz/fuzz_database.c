@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Databases that others made (foreign_database.h), asked by every command and symbolized again:
- * each gives an answer or one line that says why not, within bounds, and only symbolizing changes
- * the file. The first byte of an input says where in the list of questions to begin; all of them
- * draw more questions, of any command with any filters (drawn_question.h).
+ * Databases that others made (foreign_database.h), queried by every command and symbolized again:
+ * each gives an answer or one line with the reason, within bounds, and only symbolizing changes
+ * the file. The first byte of an input says where in the list of queries to begin; all of them
+ * draw more queries, of any command with any filters (random_query.h).
  */
 #include "importer/cli/import.h"
 #include "lib/base/error.h"
 #include "queries/api/queries.h"
-#include "tests/fuzz/drawn_question.h"
 #include "tests/fuzz/foreign_database.h"
+#include "tests/fuzz/random_query.h"
 
 #include <signal.h>
 #include <sqlite3.h>
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum {
-    LISTED = 3, /* questions of a database */
+    LISTED = 3, /* queries of a database */
     DRAWN = 7,
     SECONDS = 60, /* of the processor, for a database; what ends takes milliseconds */
     MEMORY_BYTES = 600 << 20
@@ -28,8 +28,8 @@ enum {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* As tell reads them. */
-static const char *const questions[] = {
+/* Words of queries: "%" the database, "$" its name, name=value a parameter. */
+static const char *const queries[] = {
     "summary %",
     "summary % format=json",
     "leaks %",
@@ -109,14 +109,14 @@ static const char *const questions[] = {
 };
 
 enum {
-    N_QUESTIONS = sizeof(questions) / sizeof(questions[0])
+    N_QUERIES = sizeof(queries) / sizeof(queries[0])
 };
 
 static char path[4096];
 static char suppressions[4096 + 8];
 static FILE *sink;
 static const char *asked;
-static unsigned long n_databases, n_questions, n_answered;
+static unsigned long n_databases, n_queries, n_answered;
 
 static void require(bool is_good, const char *what)
 {
@@ -126,7 +126,7 @@ static void require(bool is_good, const char *what)
     abort();
 }
 
-/* The time of a case is over: which question it was is what one needs to know. */
+/* The time of a case is over: prints the query, which is needed to reproduce it. */
 static void end_hang(int signal)
 {
     (void)signal;
@@ -137,8 +137,8 @@ static void end_hang(int signal)
 
 static void finish(void)
 {
-    (void)fprintf(stderr, "%lu databases, %lu questions, %lu of them answered\n", n_databases,
-                  n_questions, n_answered);
+    (void)fprintf(stderr, "%lu databases, %lu queries, %lu of them answered\n", n_databases,
+                  n_queries, n_answered);
     (void)unlink(path);
     (void)unlink(suppressions);
 }
@@ -169,7 +169,7 @@ static void set_up(void)
     (void)atexit(finish);
 }
 
-/* An answer, or one line; never a statement of ours that SQLite refuses. */
+/* An answer, or one line; never a statement of mtrace that SQLite refuses. */
 static void check_result(int rc, const struct error *err)
 {
     require(rc == 0 || (err->code == rc && *err->text), "failed without a word");
@@ -194,44 +194,44 @@ static void drop_note(void *context, const char *text)
     require(*text && !strchr(text, '\n'), text);
 }
 
-/* A word of a question: "%" the database, "$" its name as an argument, name=value a parameter, else
+/* A word of a query: "%" the database, "$" its name as an argument, name=value a parameter, else
  * an argument. */
-static void emit(struct queries *question, char *word)
+static void emit(struct query_request *query, char *word)
 {
     struct error err = {0};
     char *value = strchr(word, '=');
 
     if (value && queries_find_parameter(word, (size_t)(value - word)) >= 0) {
         *value++ = '\0';
-        require(queries_set(question, word, *value ? value : NULL, &err) == 0, err.text);
+        require(queries_set(query, word, *value ? value : NULL, &err) == 0, err.text);
     } else if (strcmp(word, "%") == 0) {
-        require(queries_set_database(question, path, &err) == 0, err.text);
+        require(queries_set_database(query, path, &err) == 0, err.text);
     } else {
-        require(queries_add_argument(question, strcmp(word, "$") == 0 ? path : word, &err) == 0,
+        require(queries_add_argument(query, strcmp(word, "$") == 0 ? path : word, &err) == 0,
                 err.text);
     }
 }
 
-static void ask(struct queries *question, const struct queries_output *output)
+static void ask(struct query_request *query, const struct queries_output *output)
 {
     struct stat before, after;
     struct error err = {0};
     int rc;
 
     require(stat(path, &before) == 0, "no file");
-    rc = queries_ask(question, output, &err);
+    rc = queries_run(query, output, &err);
     check_result(rc, &err);
-    n_questions++;
+    n_queries++;
     n_answered += rc == 0;
     require(stat(path, &after) == 0 && after.st_mtim.tv_nsec == before.st_mtim.tv_nsec
                 && after.st_size == before.st_size,
             "changed the file");
-    queries_free(question);
+    queries_free(query);
 }
 
 static void ask_listed(const char *text)
 {
-    struct queries *question = queries_new(drop_note, NULL);
+    struct query_request *query = queries_new(drop_note, NULL);
     const struct command *command;
     struct error err = {0};
     char *words = strdup(text);
@@ -239,24 +239,24 @@ static void ask_listed(const char *text)
 
     asked = text;
     require(queries_find_command(strsep(&rest, " "), &command, &err) == 0, err.text);
-    queries_set_command(question, command);
+    queries_set_command(query, command);
     for (char *word; (word = strsep(&rest, " "));)
-        emit(question, word);
-    require(queries_check(question, &err) == 0, err.text);
-    ask(question, &(struct queries_output){.out = sink});
+        emit(query, word);
+    require(queries_check(query, &err) == 0, err.text);
+    ask(query, &(struct queries_output){.out = sink});
     free(words);
 }
 
 static void ask_drawn(struct drawn_dice *dice)
 {
     const struct drawn_place place = {path, suppressions, drop_note};
-    struct drawn_question drawn = drawn_question_make(dice, &place);
+    struct random_query drawn = random_query_make(dice, &place);
     const struct queries_output output = {
         .out = sink, .name = drawn.output_name, .width = drawn.width};
 
     asked = drawn.text;
-    if (drawn.question)
-        ask(drawn.question, &output);
+    if (drawn.query)
+        ask(drawn.query, &output);
     asked = "";
 }
 
@@ -274,12 +274,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < DRAWN; i++)
         ask_drawn(&dice);
     for (size_t i = 0; i < LISTED; i++) {
-        const char *question = questions[(first * LISTED + i) % N_QUESTIONS];
-        asked = question;
-        if (strncmp(question, "resymbolize", 11) == 0)
+        const char *query = queries[(first * LISTED + i) % N_QUERIES];
+        asked = query;
+        if (strncmp(query, "resymbolize", 11) == 0)
             resymbolize();
         else
-            ask_listed(question);
+            ask_listed(query);
     }
     (void)setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = 0}, NULL);
     return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An executable is whatever bytes somebody has. What is planned of it is bounded, names code that
+ * An executable may have any bytes. Its patch plan is bounded, names code that
  * the file has, and can be read again: every number that the collector will copy is inside its
  * limits.
  */

@@ -61,7 +61,7 @@ static bool is_one_line(const char *text)
     return *text && !strchr(text, '\n');
 }
 
-/* Refusals are for the user; a statement that does not compile or run is our mistake. */
+/* Refusals are for the user; a statement that does not compile or run is a bug of mtrace. */
 static void run_statement(const struct rundb *database, const struct filter_sql *filter, char *sql)
 {
     struct sqlite3_stmt *stmt = NULL;

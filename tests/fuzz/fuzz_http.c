@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests as bytes on a connection, to a server that says what it was asked. An input is read as
+ * Requests as bytes on a connection, to a server that reports what it received. An input is read as
  * choices: of methods, of a path and parameters with any of their bytes encoded, given again or
  * without a value, of headers that may change an answer (Range, Accept, Accept-Encoding,
  * If-None-Match, Expect) and of a body in one piece or in chunks. What arrives must be what was
@@ -47,7 +47,7 @@ struct input {
     const uint8_t *at, *end;
 };
 
-/* What is asked, and what comes of it. */
+/* A request, and its expected result. */
 static struct request {
     const char *method;
     char path[TEXT_BYTES + 2];
@@ -340,7 +340,7 @@ static void choose(struct input *input)
 
 /* ---- the client's side ---- */
 
-/* A call of connect that is interrupted goes on by itself. */
+/* An interrupted call of connect continues by itself. */
 static bool is_connected(int fd, const struct sockaddr_in *address)
 {
     struct pollfd wait = {.fd = fd, .events = POLLOUT};
@@ -374,7 +374,7 @@ static int connect_to_server(void)
 static char received[ANSWER_BYTES];
 static size_t n_received;
 
-/* false: nothing more comes. */
+/* Returns false if nothing more comes. */
 static bool receive_more(int fd)
 {
     ssize_t n;
@@ -417,7 +417,7 @@ static int receive(int fd)
     return status;
 }
 
-/* What comes of a request as it was meant. */
+/* The expected result of an unchanged request. */
 static int expected_status(void)
 {
     if (request.body_bytes > 0 && memchr(request.body, '\0', request.body_bytes))
@@ -445,7 +445,7 @@ static bool send_request(int fd)
     return n == (ssize_t)request.n_bytes;
 }
 
-/* false: the connection is of no more use. */
+/* Returns false if the connection is of no more use. */
 static bool ask(int fd)
 {
     int status;

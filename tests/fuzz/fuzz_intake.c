@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What senders say to mtrace-gather, as bytes, by two of them in turns. Whatever it is, files are
- * made in the folder alone, under names of the receiver's, with mode 0600, they are packed logs,
- * together not larger than allowed and as large as the store thinks; none gets shorter, and what
- * was there before stays as it was.
- *
- * Input: pieces; byte 0 bit 0 says which sender, two bytes how long it is, then what is sent.
+ * Bytes from senders to mtrace-gather, of two senders alternately. For any bytes, files are made
+ * only in the folder, under names of the receiver's, with mode 0600; they are packed logs, together
+ * not larger than allowed and as large as the store counts. None gets shorter, and earlier files
+ * stay as they were. Input: pieces; byte 0 bit 0 is the sender, two bytes its length, then the
+ * bytes that are sent.
  */
 #include "lib/base/error.h"
 #include "remote/receiver/receiver_session.h"
@@ -22,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
     N_SENDERS = 2,
-    MOST_FILES = 64,
+    MAX_FILES = 64,
     MAX_BYTES = 300000,
 };
 
@@ -81,7 +80,7 @@ static void check_file(int dir, const char *name, uint64_t *total)
 {
     static const char allowed[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-";
-    struct log_file file;
+    struct log_header file;
     struct stat status;
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -96,7 +95,7 @@ static void check_file(int dir, const char *name, uint64_t *total)
     close(fd);
 }
 
-/* And takes all away but what was planted. */
+/* And removes all but the planted files. */
 static void check_folder(const struct store *store)
 {
     DIR *dir = opendir(folder);

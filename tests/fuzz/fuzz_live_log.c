@@ -22,9 +22,9 @@ enum {
     N_SEGMENTS = 6,
     STORE_BYTES = 12,
     STORES_PER_STEP = 4,
-    MOST_STORES = 400,
+    MAX_STORES = 400,
     N_PAIRS = 300,
-    HEADER_WORDS = sizeof(struct log_file) / 8,
+    HEADER_WORDS = sizeof(struct log_header) / 8,
     SEGMENT_HEADER_WORDS = sizeof(struct log_segment) / 8,
     SEGMENT_WORDS = LOG_SEGMENT_BYTES / 8,
 };
@@ -82,7 +82,7 @@ static void fill_definitions(const struct live_log *live)
 /* Segments 0 and 1 hold events, sealed; 2 nodes, 3 definitions, 4 side records. */
 static void fill(const struct live_log *live)
 {
-    struct log_file *file = live->file;
+    struct log_header *file = live->file;
     struct log_fallback_record *side = (void *)payload_of(live, 4);
 
     fill_events(live, 0);
@@ -141,7 +141,7 @@ static void run(struct packing *packing, const uint8_t *data, size_t size)
     uint32_t n_packed;
     size_t n = 0;
 
-    for (size_t at = 1; at + STORE_BYTES <= size && n < MOST_STORES; at += STORE_BYTES) {
+    for (size_t at = 1; at + STORE_BYTES <= size && n < MAX_STORES; at += STORE_BYTES) {
         store(live, data + at);
         if (++n % STORES_PER_STEP == 0) {
             (void)packing_step(packing, &n_packed, NULL);

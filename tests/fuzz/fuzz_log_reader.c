@@ -31,10 +31,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void write_header(int fd, unsigned flags)
 {
     static union {
-        struct log_file header;
+        struct log_header header;
         char bytes[LOG_FILE_HEADER_BYTES];
     } page;
-    struct log_file *header = &page.header;
+    struct log_header *header = &page.header;
 
     memcpy(header->magic, LOG_MAGIC, sizeof(header->magic));
     header->version = LOG_VERSION;

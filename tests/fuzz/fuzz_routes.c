@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HTTP requests as the guard and the server's routes get them, without sockets: each is answered,
- * or refused with one line and a status that says why. An input is read as choices: of a database
- * (as it should be, or one that somebody changed), of who asks, of endpoints, parameters and values
- * that belong together or do not, of what the client says to have already, and of bytes of its own.
- * What says that it is JSON is JSON; no message names the path of a database; nobody is admitted
- * without the token where there is one, or by the name of another host.
+ * HTTP requests as the guard and the routes of the server get them, without sockets: each is
+ * answered, or refused with one line and a status. An input is read as choices: of a database
+ * (intact or changed), of the client, of endpoints, parameters and values that belong together or
+ * do not, of the cached answer of the client, and of bytes of its own. Answers of type JSON are
+ * JSON. No message names the path of a database. No client is admitted without the token if there
+ * is one, or by the name of another host.
  */
 #include "lib/base/error.h"
 #include "queries/api/queries.h"
@@ -15,8 +15,8 @@
 #include "server/core/request.h"
 #include "server/http/auth.h"
 #include "server/http/exchange.h"
-#include "tests/fuzz/drawn_question.h"
 #include "tests/fuzz/foreign_database.h"
+#include "tests/fuzz/random_query.h"
 
 #include <signal.h>
 #include <sqlite3.h>
@@ -220,7 +220,7 @@ static const char *const bodies[] = {
     "EXPLAIN QUERY PLAN SELECT * FROM leaks",
     ""};
 
-/* What a statement is made of that nobody wrote by hand. */
+/* Parts of statements that no person would write. */
 static const char *const words[] = {"SELECT ",
                                     "* ",
                                     "count(*) ",
@@ -393,7 +393,7 @@ static const char *choose_name(struct input *input, bool is_data, char *text)
 struct client {
     struct exchange exchange;
     struct auth_claims claims;
-    char said[6][TEXT_BYTES]; /* of claims */
+    char headers[6][TEXT_BYTES]; /* of claims */
     char etag[TEXT_BYTES];
     char path[128];
     char texts[2 * MAX_PARAMETERS][TEXT_BYTES];
@@ -415,16 +415,17 @@ static void send_now(const void *client)
     request->n_looks = MAX_LOOKS - 1; /* of a stream without end one look */
 }
 
-static const char *choose_said(struct input *input, const char *const *list, unsigned n, char *text)
+static const char *choose_header(struct input *input, const char *const *list, unsigned n,
+                                 char *text)
 {
     unsigned kind = draw(input, 8);
 
     return kind == 0 ? draw_bytes(input, text) : kind < 6 ? list[0] : list[draw(input, n)];
 }
 
-#define SAID(input, list, text) choose_said(input, list, sizeof(list) / sizeof((list)[0]), text)
+#define CHOOSE(input, list, text) choose_header(input, list, sizeof(list) / sizeof((list)[0]), text)
 
-/* The first of each list is what an honest client says. */
+/* The first of each list is the value of an honest client. */
 static void choose_claims(struct input *input, struct client *request)
 {
     static const char *const hosts[] = {
@@ -439,15 +440,16 @@ static void choose_claims(struct input *input, struct client *request)
     request->claims = (struct auth_claims){.host = hosts[0], .cookie = TOKEN};
     if (draw(input, 8))
         return;
-    request->claims = (struct auth_claims){.host = SAID(input, hosts, request->said[0]),
-                                           .origin = SAID(input, origins, request->said[1]),
-                                           .fetch_site = SAID(input, sites, request->said[2]),
-                                           .authorization = SAID(input, bearers, request->said[3]),
-                                           .cookie = SAID(input, tokens, request->said[4]),
-                                           .token = SAID(input, tokens, request->said[5])};
+    request->claims =
+        (struct auth_claims){.host = CHOOSE(input, hosts, request->headers[0]),
+                             .origin = CHOOSE(input, origins, request->headers[1]),
+                             .fetch_site = CHOOSE(input, sites, request->headers[2]),
+                             .authorization = CHOOSE(input, bearers, request->headers[3]),
+                             .cookie = CHOOSE(input, tokens, request->headers[4]),
+                             .token = CHOOSE(input, tokens, request->headers[5])};
 }
 
-/* What was answered last, what it may be quoted as, or anything. */
+/* The ETag of the last answer, variants of it, or anything. */
 static const char *choose_etag(struct input *input, struct client *request)
 {
     static const char *const etags[] = {"*", "W/\"0\"", "\"", "", "\"a\", \"b\""};
@@ -464,7 +466,7 @@ static const char *choose_etag(struct input *input, struct client *request)
     }
 }
 
-/* Mostly what the command that is asked takes. */
+/* Mostly parameters of the command. */
 static const char *choose_value(struct input *input, const char *name, char *text)
 {
     struct queries_parameter parameter;
@@ -478,8 +480,8 @@ static const char *choose_value(struct input *input, const char *name, char *tex
         return DRAW(input, values);
     default:
         if (index >= 0 && queries_parameter_at((size_t)index, &parameter))
-            value = drawn_question_value(draw(input, 256),
-                                         parameter.value ? parameter.value : "yes|no");
+            value =
+                random_query_value(draw(input, 256), parameter.value ? parameter.value : "yes|no");
         return value ? value : DRAW(input, values);
     }
 }
@@ -497,7 +499,7 @@ static size_t choose_argument(struct input *input, const char *path,
         || queries_find_command(name + 1, &command, NULL) != 0 || !command->argument)
         return 0;
     (void)snprintf(wanted, sizeof(wanted), "an argument: %s", command->argument);
-    value = drawn_question_value(draw(input, 256), wanted);
+    value = random_query_value(draw(input, 256), wanted);
     *ret_argument = (struct exchange_parameter){
         "argument", value ? value : recordings.items[draw(input, DATABASES)].id};
     return 1;
@@ -586,7 +588,7 @@ static void check_answer(const struct client *request, int rc, const struct erro
     sqlite3_clear_bindings(is_json);
 }
 
-/* Says the same as the guard, in other words. */
+/* The guard's decision, computed in another way. */
 static bool is_admitted(const struct auth *guard, const struct auth_claims *claims)
 {
     enum auth_verdict verdict = auth_check(guard, claims);

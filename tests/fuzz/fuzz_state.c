@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_state: the state of a bounded log, changed anywhere, with checksums that hold: it is refused
- * with one line, or the import goes on with it, and makes a state and a database of it.
- *
- * A log that has something of every part of a state is made once, and a state of its first half.
- * Byte 0 says what is changed. Bit 0: the file, as it is; else what is in its chunks, which are
- * made anew. Bit 1: a database is made, too. Then changes of eight bytes each: what (3 bits), how
- * many bytes (5 bits); the part (or 0: anywhere in the file); where (two bytes); four bytes of a
- * value.
+ * fuzz_state: the checkpoint of a bounded log, changed anywhere, with valid checksums: it is
+ * refused with one line, or the import continues from it, and makes a checkpoint and a database. A
+ * log that has something of every part of a checkpoint is made once, and a checkpoint of its first
+ * half. Byte 0 says what is changed. Bit 0: the file, as it is; else the contents of its chunks,
+ * which are packed again. Bit 1: a database is made, too. Then changes of eight bytes each: what (3
+ * bits), how many bytes (5 bits); the part (or 0: anywhere in the file); where (two bytes); four
+ * bytes of a value.
  */
+#include "importer/cli/bounded_import.h"
 #include "importer/cli/incremental_import.h"
-#include "importer/cli/ring_import.h"
 #include "importer/log/checkpoint_file.h"
 #include "tests/fuzz/log_set_properties.h"
 #include "tests/lib/log_builder.h"
@@ -28,8 +27,8 @@ enum {
     IS_FILE = 1,
     HAS_DATABASE = 2,
     CHANGE_BYTES = 8,
-    MOST_CHANGES = 64,
-    MOST_BYTES = 1 << 17, /* of a part */
+    MAX_CHANGES = 64,
+    MAX_BYTES = 1 << 17, /* of a part */
     RAW_BYTES = CHECKPOINT_CHUNK_BYTES - 1024,
     N_STEPS = 400,
     N_THREADS = 3,
@@ -37,7 +36,7 @@ enum {
 
 struct part {
     struct checkpoint_io_chunk head;
-    uint8_t bytes[MOST_BYTES];
+    uint8_t bytes[MAX_BYTES];
     size_t n;
 };
 
@@ -60,7 +59,7 @@ struct chunks {
 
 static struct place place;
 static struct parts saved;
-static uint8_t saved_file[MOST_BYTES];
+static uint8_t saved_file[MAX_BYTES];
 static size_t saved_file_bytes;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -186,12 +185,12 @@ static void make_log(void)
     log_builder_process(log, "/bin/program", arguments);
     write_steps(log);
     write_samples(log);
-    log_builder_header(log)->flags |= LOG_FLAG_RING;
+    log_builder_header(log)->flags |= LOG_FLAG_BOUNDED;
     log_builder_header(log)->end_kind = LOG_END_EXIT;
     log_builder_close(log);
 }
 
-/* ---- its state ---- */
+/* ---- its checkpoint ---- */
 
 static int take_chunk(void *context, const void *chunk, size_t n_bytes, struct error *err)
 {
@@ -208,7 +207,7 @@ static int take_chunk(void *context, const void *chunk, size_t n_bytes, struct e
     if (part->n == 0)
         parts->order[parts->n++] = head.part;
     part->head = head;
-    require(part->n + head.raw_bytes <= MOST_BYTES);
+    require(part->n + head.raw_bytes <= MAX_BYTES);
     n = ZSTD_decompress(part->bytes + part->n, head.raw_bytes, stored + sizeof head,
                         head.stored_bytes);
     require(n == head.raw_bytes);
@@ -216,7 +215,7 @@ static int take_chunk(void *context, const void *chunk, size_t n_bytes, struct e
     return 0;
 }
 
-/* Checksums and lengths are those of what is in it by now. */
+/* Updates checksums and lengths. */
 static int make_chunk(void *context, const void **ret_chunk, size_t *ret_bytes, struct error *err)
 {
     struct chunks *chunks = context;
@@ -252,7 +251,7 @@ static int make_chunk(void *context, const void **ret_chunk, size_t *ret_bytes, 
 static void write_file(const struct parts *parts)
 {
     struct chunks chunks = {.parts = parts};
-    struct log_file header = {.run_id = 1};
+    struct log_header header = {.run_id = 1};
     struct state_writer *writer;
     struct checkpoint_io_sink sink;
     const void *chunk;
@@ -294,7 +293,7 @@ static void make_state(void)
     require(incremental_import_advance(incremental, START_NS + 10 * MS * N_STEPS, NULL) == 0);
     require(incremental_import_save(incremental, &sink, NULL) == 0);
     incremental_import_close(incremental);
-    require(saved.n == CHECKPOINT_PARTS); /* else something would never be changed */
+    require(saved.n == CHECKPOINT_PARTS); /* otherwise a part would never be changed */
 }
 
 static void remove_place(void)
@@ -305,7 +304,7 @@ static void remove_place(void)
     (void)rmdir(place.folder);
 }
 
-/* In memory if there is such a folder: states are written to the disk for good. */
+/* In memory if there is such a folder: checkpoints are synced to the disk. */
 static void make_place(void)
 {
     FILE *file;
@@ -356,7 +355,7 @@ static size_t change(uint8_t *bytes, size_t n, const uint8_t *step)
     case 6:
         return step[4] % 4 ? n : at;
     default:
-        if (n + 256 <= MOST_BYTES) {
+        if (n + 256 <= MAX_BYTES) {
             memmove(bytes + at + width, bytes + at, n - at);
             return n + width;
         }
@@ -417,13 +416,13 @@ static void import_file(const uint8_t *bytes, size_t n)
 
     require(file && fwrite(bytes, 1, n, file) == n && fclose(file) == 0);
     progress_init(&progress, NULL, NULL);
-    require_line(ring_import_run(&options, &progress, &result, &err), &err);
+    require_line(bounded_import_run(&options, &progress, &result, &err), &err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct parts parts;
-    static uint8_t file[MOST_BYTES];
+    static uint8_t file[MAX_BYTES];
     size_t file_bytes = saved_file_bytes;
 
     if (!*place.folder)
@@ -433,7 +432,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     parts = saved;
     memcpy(file, saved_file, saved_file_bytes);
     file_bytes = saved_file_bytes;
-    for (size_t i = 0; i < MOST_CHANGES && 1 + (i + 1) * CHANGE_BYTES <= size; i++) {
+    for (size_t i = 0; i < MAX_CHANGES && 1 + (i + 1) * CHANGE_BYTES <= size; i++) {
         const uint8_t *step = data + 1 + i * CHANGE_BYTES;
         struct part *part = &parts.parts[parts.order[step[1] % parts.n]];
         if (data[0] & IS_FILE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as an ELF file with debug info: names may be missing, nothing else may happen. */
+/* Any bytes as an ELF file with debug info: names may be missing, but nothing else may fail. */
 #include "symbolizer/symbolizer.h"
 
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #ifndef MTRACE_TESTS_FUZZ_LOG_SET_PROPERTIES_H
 #define MTRACE_TESTS_FUZZ_LOG_SET_PROPERTIES_H
 
-#include "importer/read/merge.h"
+#include "importer/read/event_stream.h"
 #include "importer/read/sample_stream.h"
 
 #include <stdint.h>

@@ -25,7 +25,7 @@ struct row_sums {
 struct statistics_seen {
     struct statistics *statistics;
     struct log_set *set;
-    uint64_t n_reported; /* rows that the sink was told */
+    uint64_t n_reported; /* rows that the sink received */
     struct row_sums sums[STATISTICS_PROPERTIES_PROCESSES + 1];
 };
 
@@ -247,7 +247,7 @@ static inline void check_heaps(const struct statistics_seen *seen, enum statisti
     }
 }
 
-/* What an event may cost: docs/import.md. */
+/* Limits of the cost of an event: docs/architecture.md, "Untrusted logs". */
 static inline void check_costs(const struct statistics_seen *seen, uint64_t n_events)
 {
     uint64_t n_rows = statistics_n_allocations(seen->statistics);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the end-to-end tests share: running a program untracked and recorded, importing, asking the database."""
+"""Shared by the end-to-end tests: runs a program untracked and recorded, imports, and queries the database."""
 
 import hashlib
 import os
@@ -20,12 +20,12 @@ class Failure(Exception):
 
 
 class Skip(Exception):
-    """The test cannot run here; the text says why."""
+    """The test cannot run here; the text has the reason."""
 
 
 @dataclass
 class Tools:
-    """Where the build put things; see the add_test lines."""
+    """The build's files; see the add_test lines."""
     record: str = ""
     importer: str = ""
     query: str = ""
@@ -41,7 +41,7 @@ class Tools:
 
 @dataclass
 class Outcome:
-    """What a run showed to the outside."""
+    """What an observer sees of a run."""
     status: int  # exit status; -N when signal N ended it, 128+N when a parent passed that on
     stdout: bytes
     stderr: bytes
@@ -49,7 +49,7 @@ class Outcome:
 
 
 def environment(extra=None):
-    """A small environment that is the same whoever starts the tests."""
+    """A small environment that does not depend on the caller's."""
     env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/nonexistent", "LC_ALL": "C.UTF-8", "TZ": "UTC",
            "PYTHONHASHSEED": "0", "PERL_HASH_SEED": "0", "GIT_CONFIG_NOSYSTEM": "1", "DEBUGINFOD_URLS": ""}
     for name in ("TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
@@ -97,7 +97,7 @@ def without_our_lines(stderr):
 
 
 def check_unchanged(untracked, tracked):
-    """Everything the outside can see of a run is the same with and without recording."""
+    """An observer sees no difference between runs with and without recording."""
     if not same_status(untracked.status, tracked.status):
         raise Failure(f"exit status {tracked.status}, untracked {untracked.status}\n"
                       + tracked.stderr.decode(errors="replace"))
@@ -126,7 +126,7 @@ class Database:
 
 
 def import_log(tools, log, target, *options):
-    """Imports and returns the database; its last words are part of any complaint."""
+    """Imports and returns the database; the importer's output is part of any failure message."""
     outcome = subprocess.run([tools.importer, *options, str(log), str(target)], capture_output=True, env=environment(),
                              text=True, errors="replace", timeout=300, stdin=subprocess.DEVNULL)
     if outcome.returncode != 0:
@@ -134,8 +134,8 @@ def import_log(tools, log, target, *options):
     return Database(target)
 
 
-def workload_said(stdout):
-    """The expectations and planted leaks a workload printed."""
+def workload_output(stdout):
+    """The expectations and planted leaks that a workload printed."""
     expected, leaks = {}, []
     for line in stdout.splitlines():
         words = line.split()
@@ -168,29 +168,29 @@ VALGRIND = ["valgrind", "--run-libc-freeres=no", "--run-cxx-freeres=no", "--num-
 
 
 def valgrind_totals(argv, place, env):
-    """What memcheck counts of argv; a realloc is one free and one allocation."""
+    """memcheck's counts for argv; a realloc is one free and one allocation."""
     log = place.parent / "valgrind.log"
-    said = subprocess.run([*VALGRIND, f"--log-file={log}", *map(str, argv)], cwd=place, env=environment(env), capture_output=True, text=True,
+    output = subprocess.run([*VALGRIND, f"--log-file={log}", *map(str, argv)], cwd=place, env=environment(env), capture_output=True, text=True,
                           errors="replace", timeout=600)
     text = log.read_text(errors="replace")
     total = re.search(r"total heap usage: ([\d,]+) allocs, ([\d,]+) frees, ([\d,]+) bytes", text)
     in_use = re.search(r"in use at exit: ([\d,]+) bytes in ([\d,]+) blocks", text)
     if total is None or in_use is None:
-        raise Failure(f"valgrind said nothing of the heap: {text[-500:]}{said.stderr[-500:]}")
+        raise Failure(f"valgrind printed nothing about the heap: {text[-500:]}{output.stderr[-500:]}")
     allocations, frees, allocated = (int(n.replace(",", "")) for n in total.groups())
     return {"allocations": allocations, "frees": frees, "allocated_bytes": allocated,
             "leaked_bytes": int(in_use.group(1).replace(",", ""))}
 
 
 def heaptrack_totals(argv, place, env):
-    """What heaptrack counts of argv."""
+    """heaptrack's counts for argv."""
     def run(*command, env=None):
         return subprocess.run([str(word) for word in command], cwd=place, env=environment(env), stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, errors="replace", timeout=600)
-    said = run("heaptrack", "-o", place.parent / "heaptrack", *argv, env=env)
+    output = run("heaptrack", "-o", place.parent / "heaptrack", *argv, env=env)
     found = sorted(place.parent.glob("heaptrack.*"))
     if not found:
-        raise Failure(f"heaptrack wrote nothing: {said.stdout[-500:]}{said.stderr[-500:]}")
+        raise Failure(f"heaptrack wrote nothing: {output.stdout[-500:]}{output.stderr[-500:]}")
     text = run("heaptrack_print", "-f", found[0]).stdout
     calls = re.search(r"calls to allocation functions: (\d+)", text)
     if calls is None:
@@ -199,7 +199,7 @@ def heaptrack_totals(argv, place, env):
 
 
 def wait_until(what, is_true, patience=120):
-    """`patience` seconds: until what should happen did not."""
+    """`patience`: seconds until a missing event counts as a failure."""
     end = time.monotonic() + patience
     while not is_true():
         if time.monotonic() > end:
@@ -216,7 +216,7 @@ def state_of(pid):
 
 
 def fill_disk(folder):
-    """To the last byte, by a file `filler`."""
+    """Fills the file system to the last byte, by a file `filler`."""
     with open(folder / "filler", "wb", buffering=0) as filler:
         for piece in (bytes(65536), b"x"):
             try:

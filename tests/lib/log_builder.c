@@ -31,7 +31,7 @@ struct open_segment {
 struct log_builder {
     const char *path;
     int fd;
-    struct log_file header;
+    struct log_header header;
     uint32_t ticks_per_ns;
     log_builder_put_fn *put_events;
     void *put_context;
@@ -69,7 +69,7 @@ static void *allocate(size_t n_bytes)
 struct log_builder *log_builder_open(const char *path, const struct log_builder_options *options)
 {
     struct log_builder *builder = allocate(sizeof(*builder));
-    struct log_file *header = &builder->header;
+    struct log_header *header = &builder->header;
 
     builder->path = path;
     builder->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -103,7 +103,7 @@ struct log_builder *log_builder_open(const char *path, const struct log_builder_
     return builder;
 }
 
-struct log_file *log_builder_header(struct log_builder *builder)
+struct log_header *log_builder_header(struct log_builder *builder)
 {
     return &builder->header;
 }
@@ -473,7 +473,7 @@ static void end_file(struct log_builder *builder)
     write_at(builder, builder->frame, n, builder->file_bytes);
 }
 
-/* In a raw log it goes on, as far as that says. */
+/* In a raw log it continues, as far as the segment is filled. */
 static void end_open_segment(struct log_builder *builder, struct open_segment *segment)
 {
     if (segment && builder->header.form == LOG_FORM_RAW)

@@ -20,7 +20,7 @@
 struct log_builder;
 
 /* Takes a frame of events or samples; `header` is that of the log as of now. */
-typedef void log_builder_put_fn(void *context, const struct log_file *header, const void *frame,
+typedef void log_builder_put_fn(void *context, const struct log_header *header, const void *frame,
                                 size_t n_bytes);
 
 /* Zero is a sensible value of each. */
@@ -46,8 +46,8 @@ struct log_builder *log_builder_open(const char *path, const struct log_builder_
 /* Writes what is open, the header and, in a packed file, the trailer. */
 void log_builder_close(struct log_builder *builder);
 
-/* Maps a raw log that is closed, as who packs it has it: this process, and children from then on.
- * Unmap with log_builder_unmap; or never. */
+/* Maps a raw log that is closed, as its recorder maps it: in this process, and in children from
+ * then on. Unmap with log_builder_unmap; or never. */
 void *log_builder_map(const char *path);
 void log_builder_unmap(void *mapped);
 
@@ -56,7 +56,7 @@ void log_builder_unmap(void *mapped);
 void log_builder_flush(struct log_builder *builder);
 
 /* The header, to be changed before close. */
-struct log_file *log_builder_header(struct log_builder *builder);
+struct log_header *log_builder_header(struct log_builder *builder);
 
 /* Definitions. `def` is the fixed part without magic and text_bytes. */
 void log_builder_def(struct log_builder *builder, const struct log_def *def, const void *text,

@@ -65,7 +65,7 @@ enum {
     TAKEN_AT_ONCE = 7
 };
 
-/* EV-2: how many halves are open; the pairs of a run are few enough to look through. */
+/* EV-2: the number of open halves; the pairs of a run are few enough to look through. */
 static void check_pair(const struct log_reading *reading, uint64_t *open, size_t *n_open)
 {
     const struct event *event = &reading->events[reading->n_events];
@@ -100,7 +100,7 @@ static void check_same(const struct event *a, const struct event *b)
     assert_int_equal(a->alignment_log2, b->alignment_log2);
 }
 
-/* PN-1: many at once are what they are one by one. */
+/* PN-1: many values together equal the same values one by one. */
 static void check_taken(struct log_set *set, const struct log_reading *reading)
 {
     struct event events[TAKEN_AT_ONCE];

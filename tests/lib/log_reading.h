@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_reading: what tests of the log reader have in common: a scratch folder, files in it, and
+ * log_reading: shared by tests of the log reader: a scratch folder, files in it, and
  * whole logs read into memory.
  *
  * Failure: everything that must work fails the running cmocka test with the reader's message.
@@ -8,7 +8,7 @@
 #ifndef MTRACE_TESTS_LIB_LOG_READING_H
 #define MTRACE_TESTS_LIB_LOG_READING_H
 
-#include "importer/read/merge.h"
+#include "importer/read/event_stream.h"
 
 #include <stddef.h>
 #include <stdint.h>

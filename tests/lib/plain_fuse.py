@@ -18,7 +18,7 @@ ROOT = 1
 
 
 class PlainFuse:
-    """Mounts at `folder`; OSError when this machine does not let us."""
+    """Mounts at `folder`; OSError if this machine does not allow it."""
 
     def __init__(self, folder):
         libc = ctypes.CDLL(None, use_errno=True)

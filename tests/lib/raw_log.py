@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A second reader of raw logs, for tests only: it shares no code with the importer, so both cannot be wrong alike.
+"""A second reader of raw logs, for tests only: it shares no code with the importer, so that both cannot have the same bug.
 
 It reads what docs/log-format.md calls a raw file: events in EVENTS and FALLBACK segments, as (kind, address, size).
 """
@@ -52,13 +52,13 @@ def _side_events(payload):
 
 
 def live_log_elsewhere(path):
-    """Where the live log of a log is while it cannot be beside it."""
+    """The place of the live log of a log if it cannot be beside it."""
     with open(path, "rb") as log:
         return Path(f"/dev/shm/mtrace-{struct.unpack_from('<Q', log.read(40), 32)[0]:016x}.live")
 
 
 def dropped(path):
-    """Events the collector counted as dropped; struct log_file says where."""
+    """Events the collector counted as dropped; struct log_header says where."""
     return sum(struct.unpack_from("<8Q", Path(path).read_bytes()[:HEADER_BYTES], 176))
 
 

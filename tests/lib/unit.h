@@ -15,11 +15,11 @@
 /* clang-format on */
 
 enum {
-    MOST_UNIT_TESTS = 100,
+    MAX_UNIT_TESTS = 100,
 };
 
 static struct {
-    struct CMUnitTest tests[MOST_UNIT_TESTS];
+    struct CMUnitTest tests[MAX_UNIT_TESTS];
     size_t n_tests;
     CMFixtureFunction set_up, tear_down; /* of all tests together; NULL: none */
 } g_unit;
@@ -48,7 +48,7 @@ static struct {
 
 static inline void unit_register(struct CMUnitTest test)
 {
-    if (g_unit.n_tests == MOST_UNIT_TESTS)
+    if (g_unit.n_tests == MAX_UNIT_TESTS)
         abort();
     g_unit.tests[g_unit.n_tests++] = test;
 }

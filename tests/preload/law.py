@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""law.py RULE: what the collector promises to leave alone, measured on workloads with and without it.
+"""law.py RULE: limits of the collector's side effects, measured on workloads with and without it.
 
 stack     each call takes at most 512 bytes of the program's stack, or what the real function takes and a frame of ours
 handlers  a signal handler that interrupts us finds itself on the stack of its thread, and with room there
@@ -24,9 +24,9 @@ import harness  # noqa: E402
 import raw_log  # noqa: E402
 from harness import Failure, Skip  # noqa: E402
 
-MOST_STACK_BYTES = 512
-WRAPPER_BYTES = 192  # below which the real function begins; realloc holds there what trackers are told of
-MOST_RARE_BYTES = 2048  # a rule is made, the segment changes; unwind_state.c goes elsewhere where little more is left
+MAX_STACK_BYTES = 512
+WRAPPER_BYTES = 192  # below which the real function begins; realloc has there the event for trackers
+MAX_RARE_BYTES = 2048  # a rule is made, the segment changes; unwind_state.c goes elsewhere where little more is left
 
 
 def preloaded(tools, log):
@@ -53,9 +53,9 @@ def check_stack(tools, place):
     for call, (typical, most) in tracked.items():
         real_typical, real_most = without[call]
         print(f"{call}: {typical} bytes, at most {most}; untracked {real_typical}, at most {real_most}")
-        if typical > max(MOST_STACK_BYTES, real_typical + WRAPPER_BYTES):
+        if typical > max(MAX_STACK_BYTES, real_typical + WRAPPER_BYTES):
             raise Failure(f"{call} takes {typical} bytes of stack, untracked {real_typical}")
-        if most > max(MOST_RARE_BYTES, real_most + WRAPPER_BYTES):
+        if most > max(MAX_RARE_BYTES, real_most + WRAPPER_BYTES):
             raise Failure(f"a {call} took {most} bytes of stack, untracked {real_most}")
 
 
@@ -63,18 +63,18 @@ def check_stack(tools, place):
 
 def check_handlers(tools, place):
     argv = [tools.workloads / "handler_stack", tools.workloads / "twin_left.so", "leak_in_left_twin"]
-    said = succeed(argv, place, preloaded(tools, place / "run.dat")).split()
-    if said[:1] != ["handlers"] or int(said[1]) == 0:
-        raise Failure(f"no handler interrupted us, so nothing was tested: {said}")
-    if int(said[3]) != 0:
-        raise Failure(f"{said[3]} of {said[1]} handlers ran on another stack")
-    print(f"{said[1]} handlers ran on the stack of their thread")
+    output = succeed(argv, place, preloaded(tools, place / "run.dat")).split()
+    if output[:1] != ["handlers"] or int(output[1]) == 0:
+        raise Failure(f"no handler interrupted us, so nothing was tested: {output}")
+    if int(output[3]) != 0:
+        raise Failure(f"{output[3]} of {output[1]} handlers ran on another stack")
+    print(f"{output[1]} handlers ran on the stack of their thread")
 
 
 # ---- threads ----
 
-MOST_CALLS = 4
-MOST_FAULTS = 3
+MAX_CALLS = 4
+MAX_FAULTS = 3
 
 
 def counted(place, name, argv, env):
@@ -95,7 +95,7 @@ def check_threads(tools, place):
     argv = [tools.workloads / "short_threads"]
     n_threads = int(re.search(r"expect threads (\d+)", succeed(argv, place, {})).group(1))
     untracked, tracked = counted(place, "untracked", argv, {}), counted(place, "tracked", argv, preloaded(tools, place / "run.dat"))
-    for what, without, recorded, most in zip(("system calls", "page faults"), untracked, tracked, (MOST_CALLS, MOST_FAULTS)):
+    for what, without, recorded, most in zip(("system calls", "page faults"), untracked, tracked, (MAX_CALLS, MAX_FAULTS)):
         print(f"{what}: {without} untracked, {recorded} recorded, {n_threads} threads")
         if without < n_threads:
             raise Failure(f"only {without} {what} of {n_threads} threads: they were not counted")
@@ -106,7 +106,7 @@ def check_threads(tools, place):
 # ---- bounds ----
 
 def check_bounds(tools, place):
-    """On a stack whose bounds we know, rules are made unless the kernel says that it is an alternate one. On others nobody asks."""
+    """On a stack with known bounds, rules are made unless the kernel reports it as an alternate one. On others it is not asked."""
     if shutil.which("strace") is None:
         raise Skip("strace is not installed")
     for how in ("pthread", "thrd", "waiting"):
@@ -114,7 +114,7 @@ def check_bounds(tools, place):
         env = {**preloaded(tools, log), **({"MTRACE_DISABLE_BY_DEFAULT": "1", "MTRACE_SIGNAL_TOGGLE": "SIGUSR2"}
                                            if how == "waiting" else {})}
         strace = ["strace", "-q", "-f", "-e", "trace=sigaltstack", "-o", place / how, *[f"-E{key}={value}" for key, value in env.items()]]
-        succeed([*strace, tools.workloads / "births", how], place, {})
+        succeed([*strace, tools.workloads / "thread_creation", how], place, {})
         lines = [line.split() for line in (place / how).read_text().splitlines()]
         main_thread = lines[-1][0]  # the last one to exit
         asked = sum(words[0] != main_thread and words[1].startswith("sigaltstack(NULL") for words in lines)
@@ -146,7 +146,7 @@ def check_bindings(tools, place):
         for unwinder in ("fast", "check"):
             env = {**preloaded(tools, place / f"{name}.dat"), "MTRACE_UNWINDER": unwinder}
             tracked = bindings(argv, place / f"{name}.{unwinder}", env)
-            # The oracle may bind what it likes: nobody else sees it.
+            # The oracle may bind what it likes: no other library sees it.
             changed = {one for one in without ^ tracked if not re.search(r"mtrace-oracle|libunwind", one[0])}
             if not without or changed:
                 raise Failure(f"{name}, {unwinder}: {len(without)} bindings untracked, {sorted(changed)} differ")
@@ -159,7 +159,7 @@ PT_LOAD, PT_NOTE = 1, 4
 
 
 def with_notes_in_a_gap(library, target):
-    """A copy whose note segments say that they are loaded between two others, where ld.so lets nobody read."""
+    """A copy whose note segments claim to be loaded between two others, where ld.so maps unreadable memory."""
     data = bytearray(library.read_bytes())
     first, size, n = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
     headers = [(at, struct.unpack_from("<I", data, at)[0]) for at in range(first, first + size * n, size)]
@@ -188,9 +188,9 @@ def check_operators(tools, place):
     libraries = [tools.workloads / f"{name}.so" for name in ("twin_left", "twin_right", "gaps_left", "gaps_right")]
     for plugin in ("late_plugin_alone", "late_plugin"):
         log = place / f"{plugin}.dat"
-        said = succeed([tools.workloads / "late_operators", tools.workloads / f"{plugin}.so", *libraries], place,
+        output = succeed([tools.workloads / "late_operators", tools.workloads / f"{plugin}.so", *libraries], place,
                        {**preloaded(tools, log), "LD_PRELOAD": str(collector)})
-        made = int(said.split("expect allocated ")[1].split()[0])
+        made = int(output.split("expect allocated ")[1].split()[0])
         sizes = [size for _, _, size in raw_log.events(log) if size and size % 1000 == 777]
         if made < 100 or len(sizes) != made:
             raise Failure(f"{plugin}: it made {made} objects, {len(sizes)} are recorded")

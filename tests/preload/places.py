@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""places.py unwritable|unmappable|nowhere: where a bare preload puts its log when it cannot be where it was asked for.
+"""places.py unwritable|unmappable|nowhere: where a bare preload puts its log when the requested place is impossible.
 
 unwritable  no file can be made there: the log is in $TMPDIR
 unmappable  files there can be written, but not mapped: the same, and nothing is left there
@@ -32,26 +32,26 @@ def unmappable(place):
 
 
 def check(tools, place, asked, wanted, temporary):
-    """Asked for the log `asked`, it is `wanted`."""
+    """The log was requested as `asked`, and is at `wanted`."""
     diagnostics = place / "diagnostics"
     env = {"LD_PRELOAD": tools.collector, "MTRACE_OUTPUT": str(asked), "MTRACE_LOG": "info",
            "MTRACE_LOGFILE": str(diagnostics), "TMPDIR": str(temporary)}
     outcome = harness.run([tools.workloads / "threads"], place / "run", env)
     if outcome.status != 0 or outcome.stderr:
         raise Failure(f"the program ended with {outcome.status}: {outcome.stderr.decode()}")
-    said = diagnostics.read_text()
-    print(said, end="")
+    output = diagnostics.read_text()
+    print(output, end="")
     if asked.exists() or not wanted.exists():
         raise Failure(f"{asked} exists: {asked.exists()}, {wanted} exists: {wanted.exists()}")
     for text in (f"cannot create a log here: {asked} (errno ", f"not at the requested path, but at {wanted}\n"):
-        if text not in said:
+        if text not in output:
             raise Failure(f"the diagnostics do not say: {text}")
     if f"not at the requested path, but at {wanted}".encode() not in wanted.read_bytes():
         raise Failure("the log does not say where it is")
     expected = [line.split()[2] for line in outcome.stdout.decode().splitlines() if line.startswith("expect allocated ")]
     found = [size for _, _, size in raw_log.events(wanted) if size is not None and size % 1000 == 777]
     if expected != [str(len(found))]:
-        raise Failure(f"the workload says {expected} blocks, the log {len(found)}")
+        raise Failure(f"the workload prints {expected} blocks, the log {len(found)}")
 
 
 def main():

@@ -37,7 +37,7 @@ def check_totals(case, stdout, log):
         raise Failure(f"{dropped} events were dropped")
     for name, got in (("allocated", len(sizes)), ("allocated_bytes", sum(sizes))):
         if name in expected and got != expected[name] and not (dropped and got < expected[name]):
-            raise Failure(f"{name}: the workload says {expected[name]}, the log {got}")
+            raise Failure(f"{name}: the workload prints {expected[name]}, the log {got}")
     print(f"{len(sizes)} blocks of its own, {dropped} events dropped")
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""run.py [NAME…]: servers as people run them, recorded, and what the answer must name.
+"""run.py [NAME…]: servers in realistic use, recorded, and the names that answers must contain.
 
 Each case starts the program with mtrace-record, drives it through its own clients, ends it as its users do, and asks.
 Without names all run; one whose package is not installed is skipped and says so. Environment as in ../e2e/run.py.
@@ -57,7 +57,7 @@ def until(what, answers):
     raise Failure(f"{what} did not answer")
 
 
-def said(argv, place=None, **options):
+def printed(argv, place=None, **options):
     return subprocess.run([str(a) for a in argv], cwd=place, env=harness.environment(), capture_output=True, text=True,
                           errors="replace", timeout=SECONDS, check=False, **options)
 
@@ -71,9 +71,9 @@ def finish(place, recorder):
     return database
 
 
-def asked(place, *question):
-    answer = said([TOOLS.query, *question], place)
-    expect(answer.returncode == 0, f"{question}: {answer.stderr}")
+def asked(place, *query):
+    answer = printed([TOOLS.query, *query], place)
+    expect(answer.returncode == 0, f"{query}: {answer.stderr}")
     return answer.stdout
 
 
@@ -82,11 +82,11 @@ def redis(place):
     port, n_keys = free_port(), 20000
     client = [have("redis-cli", "redis-tools"), "-p", port]
     recorder = start(place, [have("redis-server", "redis-server"), "--port", port, "--save", "", "--appendonly", "no"])
-    until("redis", lambda: said([*client, "ping"]).stdout.strip() == "PONG")
+    until("redis", lambda: printed([*client, "ping"]).stdout.strip() == "PONG")
     keys = "".join(f"SET session:{i} {'x' * 200}\r\n" for i in range(n_keys))
-    expect("errors: 0" in said([*client, "--pipe"], input=keys).stdout, "redis did not take the keys")
-    kept = int(said([*client, "dbsize"]).stdout)
-    said([*client, "shutdown", "nosave"])
+    expect("errors: 0" in printed([*client, "--pipe"], input=keys).stdout, "redis did not take the keys")
+    kept = int(printed([*client, "dbsize"]).stdout)
+    printed([*client, "shutdown", "nosave"])
     database = finish(place, recorder)
     expect(kept == n_keys, f"redis keeps {kept} keys")
     grown = database.rows("SELECT f.name, t.total_leaked_bytes FROM function_totals AS t JOIN functions AS f USING (function_id)"
@@ -116,7 +116,7 @@ def nginx(place):
     until("nginx", answers)
     for _ in range(50):
         expect(answers(), "nginx stopped answering")
-    os.kill(int((place / "nginx.pid").read_text()), 3)  # SIGQUIT: serve what is asked, then end
+    os.kill(int((place / "nginx.pid").read_text()), 3)  # SIGQUIT: finish requests, then exit
     database = finish(place, recorder)
     ended = database.rows("SELECT end_kind, end_value, parent_process_id, events FROM processes")
     expect(len(ended) == 2 + n_workers, f"launcher, master and {n_workers} workers are expected: {ended}")
@@ -133,12 +133,12 @@ def postgresql(place):
         os.chmod(place.parent, 0o755)
         shutil.chown(place, "postgres")
     user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
-    made = said([*user, Path(program).resolve().parent / "initdb", "-D", place / "data", "--no-sync"], place)
+    made = printed([*user, Path(program).resolve().parent / "initdb", "-D", place / "data", "--no-sync"], place)
     expect(made.returncode == 0, made.stderr)
-    # A single-user backend: the same code as behind a connection.
-    question = "SELECT count(*) FROM (SELECT g, md5(g::text) AS h FROM generate_series(1, 20000) g ORDER BY h) AS t;\n"
-    recorded = said([*user, TOOLS.record, "-o", place / "run.dat", "--", program, "--single", "-D", place / "data", "postgres"],
-                    place, input=question)
+    # A single-user backend: the same code as for a connection.
+    query = "SELECT count(*) FROM (SELECT g, md5(g::text) AS h FROM generate_series(1, 20000) g ORDER BY h) AS t;\n"
+    recorded = printed([*user, TOOLS.record, "-o", place / "run.dat", "--", program, "--single", "-D", place / "data", "postgres"],
+                    place, input=query)
     expect("20000" in recorded.stdout, recorded.stdout + recorded.stderr)
     database = harness.import_log(TOOLS, place / "run.dat", place / "run.db")
     expect(database.value("SELECT sum(events_dropped) FROM processes") == 0, "events were dropped")
@@ -149,8 +149,8 @@ def postgresql(place):
 
 def to_its_end(place, argv, names, prefixes=(), options=()):
     """A program that ends by itself: unchanged, complete, and these functions are named."""
-    untracked = said(argv, place)
-    recorded = said([TOOLS.record, "-q", "-o", place / "run.dat", *options, "--", *argv], place)
+    untracked = printed(argv, place)
+    recorded = printed([TOOLS.record, "-q", "-o", place / "run.dat", *options, "--", *argv], place)
     expect((recorded.returncode, recorded.stdout) == (untracked.returncode, untracked.stdout),
            f"{recorded.returncode} {recorded.stdout} is not {untracked.returncode} {untracked.stdout}: {recorded.stderr[-500:]}")
     database = harness.import_log(TOOLS, place / "run.dat", place / "run.db")
@@ -183,7 +183,7 @@ def ffmpeg(place):
 
 
 def node(place):
-    """What V8 keeps its objects in is mapped."""
+    """Memory for V8's objects is mapped."""
     database = to_its_end(place, [have("node", "nodejs"), "-e", "console.log([...Array(9e4).keys()].map(String).length)"], (),
                           ("node::Start(", "v8::internal::Compiler::Compile("))
     expect(database.value("SELECT count(*) FROM mmaps WHERE length >= 262144") > 8, "V8's pages are missing")
@@ -236,7 +236,7 @@ echo strlen($text) > 0 ? "read" : "failed", "\\n";
 def php(place, script, extension, package):
     """PHP opens its extensions with RTLD_DEEPBIND. Debian's leaves blocks of its own at its end: valgrind counts the same ones."""
     program = have("php", "php-cli")
-    if extension not in said([program, "-m"]).stdout.split():
+    if extension not in printed([program, "-m"]).stdout.split():
         raise Skip(f"PHP has no {extension}; Debian: {package}")
     (place / "script.php").write_text(script)
     database = to_its_end(place, [program, "script.php"], ())
@@ -269,7 +269,7 @@ def php_curl(place):
 
 
 def java(place):
-    """So is Java's heap."""
+    """Java's heap is mapped, too."""
     database = to_its_end(place, [have("java", "default-jre-headless"), "-Xint", "-Xmx64m", "-XX:+UseSerialGC", "-version"],
                           {"JNI_CreateJavaVM"}, ("os::malloc(",))
     expect(database.value("SELECT max(length) FROM mmaps") >= 64 << 20, "Java's heap is missing")
@@ -292,10 +292,10 @@ int main(void)
 
 
 def sanitized(place, which):
-    """Its allocator stands before libc's: the program runs as it does alone, and its blocks are counted."""
+    """Its allocator precedes libc's: the program behaves as it does alone, and its blocks are counted."""
     (place / "made.c").write_text(SANITIZED)
     compiler = have("gcc", "gcc")
-    made = said([compiler, "-g", "-O1", f"-fsanitize={which}", "made.c", "-o", "made"], place)
+    made = printed([compiler, "-g", "-O1", f"-fsanitize={which}", "made.c", "-o", "made"], place)
     if made.returncode != 0:
         raise Skip(f"gcc cannot build with -fsanitize={which}")
     database = to_its_end(place, [place / "made"], {"main"})
@@ -304,15 +304,15 @@ def sanitized(place, which):
 
 
 def redis_jemalloc(place):
-    """Debian's redis has its own books of what jemalloc gave it (zmalloc), which it adds up by malloc_usable_size."""
+    """Debian's redis counts its jemalloc memory itself (zmalloc), adding up malloc_usable_size."""
     port, n_keys = free_port(), 20000
     client = [have("redis-cli", "redis-tools"), "-p", port]
     recorder = start(place, [have("redis-server", "redis-server"), "--port", port, "--save", "", "--appendonly", "no"])
-    until("redis", lambda: said([*client, "ping"]).stdout.strip() == "PONG")
+    until("redis", lambda: printed([*client, "ping"]).stdout.strip() == "PONG")
     keys = "".join(f"SET session:{i} {'x' * 200}\r\n" for i in range(n_keys))
-    expect("errors: 0" in said([*client, "--pipe"], input=keys).stdout, "redis did not take the keys")
-    books = dict(line.split(":", 1) for line in said([*client, "info", "memory"]).stdout.splitlines() if ":" in line)
-    said([*client, "shutdown", "nosave"])
+    expect("errors: 0" in printed([*client, "--pipe"], input=keys).stdout, "redis did not take the keys")
+    books = dict(line.split(":", 1) for line in printed([*client, "info", "memory"]).stdout.splitlines() if ":" in line)
+    printed([*client, "shutdown", "nosave"])
     database = finish(place, recorder)
     if not books["mem_allocator"].startswith("jemalloc"):
         raise Skip(f"this redis has {books['mem_allocator']}")
@@ -321,9 +321,9 @@ def redis_jemalloc(place):
     expect(abs(counted - int(books["used_memory"])) <= 0.01 * counted, f"live bytes: ours {counted}, redis' {books['used_memory']}")
     blamed = database.rows("SELECT function, sum(leaked_blocks) FROM leaks GROUP BY 1 ORDER BY 2 DESC LIMIT 3")
     expect(all("alloc" not in (function or "") for function, _ in blamed) and blamed[0][1] >= n_keys, f"blamed are {blamed}, not the functions that keep keys")
-    keepers = {name for name, leaked in database.rows("SELECT f.name, t.total_leaked_bytes FROM function_totals AS t JOIN functions AS f USING (function_id)")
+    leaking = {name for name, leaked in database.rows("SELECT f.name, t.total_leaked_bytes FROM function_totals AS t JOIN functions AS f USING (function_id)")
                if leaked >= n_keys * 200}
-    expect("setCommand" in keepers, f"the command that keeps the keys is not among {keepers}")
+    expect("setCommand" in leaking, f"the command that keeps the keys is not among {leaking}")
 
 
 OPENMP = """
@@ -361,7 +361,7 @@ int main(void)
 
 def built(place, compiler, package, name, text, *options):
     (place / name).write_text(text)
-    made = said([have(compiler, package), "-g", "-O1", *options, name, "-o", "made"], place)
+    made = printed([have(compiler, package), "-g", "-O1", *options, name, "-o", "made"], place)
     if made.returncode != 0:
         raise Skip(f"{compiler} cannot build {name}: {made.stderr[-200:]}")
     return place / "made"
@@ -429,7 +429,7 @@ end program
 
 
 def fortran(place):
-    """allocate and deallocate, by their lines; the module's function grow, which keeps its blocks, is blamed itself."""
+    """allocate and deallocate, by their lines; the module's function grow, which keeps its blocks, is a call site itself."""
     argv = [built(place, "gfortran", "gfortran", "made.f90", FORTRAN)]
     database = to_its_end(place, argv, {"__forest_MOD_grow", "__forest_MOD_doubled"})
     blamed = database.rows("SELECT function, line, leaked_blocks FROM leaks WHERE leaked_bytes = 100000")

@@ -40,7 +40,7 @@ for name in names:
     if not re.search(r"ORDER BY", text):
         problems.append(f"{name} has no order")
 
-# The floor under every question about rows: columns that are not asked for cost nothing.
+# The floor under every query about rows: columns that are not asked for cost nothing.
 plan = [row[3] for row in database.execute("EXPLAIN QUERY PLAN SELECT count(*), sum(size_bytes) FROM allocations WHERE is_leaked")]
 if len(plan) != 1:
     problems.append(f"allocations reads more than its rows for columns that are in them: {plan}")

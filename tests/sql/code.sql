@@ -1,6 +1,6 @@
 -- Code that the fixtures share. The stack tree, ids in preorder:
 --
---    1 _start                         libc.so.6     (no call site: nobody's own code)
+--    1 _start                         libc.so.6     (no call site: libc's own code)
 --    2   main             main.c:10   server        site 1
 --    3     Session::clone session.c:88              site 2
 --    4       operator new  libstdc++                site 2 (the innermost that no rule skips)

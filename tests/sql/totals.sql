@@ -1,14 +1,14 @@
 -- Stack totals that the fixtures share. Times in seconds are spelt out in nanoseconds.
 --
 --   process 1
---     stack 4 (site 2)  10 blocks, 1000 bytes; 4 freed, 400 bytes; 6 leaked, 600 bytes, born from 10 s to 90 s
---     stack 5 (site 2)   2 blocks,  200 bytes; 1 freed, 100 bytes; 1 leaked, 100 bytes, born at 50 s
---     stack 6 (site 3)   1 block,  4000 bytes; leaked, born at 0.2 s
---     stack 2 (site 1)   4 blocks,   40 bytes; 2 freed, 20 bytes; 2 leaked, 20 bytes, born at 1 s and 2 s
---     stack 8 (site 5)  90 blocks, 9000 bytes; all freed at once, 10 of them elided
---     stack 9 (site 5)   1 block,   300 bytes; leaked below setlocale, born at 3 s
+--     stack 4 (site 2)  10 blocks, 1000 bytes; 4 freed, 400 bytes; 6 leaked, 600 bytes, allocated from 10 s to 90 s
+--     stack 5 (site 2)   2 blocks,  200 bytes; 1 freed, 100 bytes; 1 leaked, 100 bytes, allocated at 50 s
+--     stack 6 (site 3)   1 block,  4000 bytes; leaked, allocated at 0.2 s
+--     stack 2 (site 1)   4 blocks,   40 bytes; 2 freed, 20 bytes; 2 leaked, 20 bytes, allocated at 1 s and 2 s
+--     stack 8 (site 5)  90 blocks, 9000 bytes; all freed together, 10 of them elided
+--     stack 9 (site 5)   1 block,   300 bytes; leaked below setlocale, allocated at 3 s
 --     stack 11 (site 6)  3 blocks,   30 bytes; 3 leaked at 5 s together: a burst
---   process 2: stack 6   5 blocks,  500 bytes; 4 freed; 1 leaked, 100 bytes, born at 15 s
+--   process 2: stack 6   5 blocks,  500 bytes; 4 freed; 1 leaked, 100 bytes, allocated at 15 s
 --   process 3: stack 2   1 block,    64 bytes, live when exec replaced the process: no leak
 INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes,
   leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes, peak_blocks, peak_bytes,
@@ -23,11 +23,11 @@ INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocat
   (1, 11,  3,   30,  0,    0, 3,   30,  5000000000,  5000000000,  0,    0,  2,   30,   30,  5000000000, 5000000000, 5000000000, 10, 10, 42, 0, 3, 3, 0, 0, 0, 0),
   (2,  6,  5,  500,  4,  400, 1,  100, 15000000000, 15000000000,  4,  400,  5,  500,  500, 20000000000, 11000000000, 20000000000, 100, 100, 20, 40000, 5, 1, 0, 0, 0, 0),
   (3,  2,  1,   64,  0,    0, 1,   64, 40500000000, 40500000000,  0,    0,  1,   64,   64, 40500000000, 40500000000, 40500000000, 64, 64, 8, 0, 1, 1, 0, 0, 0, 0);
--- Who frees: session.c:140 most of site 2; for stack 8 a tie of sites 1 and 5, which the lower id wins.
+-- Which sites free: session.c:140 most of site 2; for stack 8 a tie of sites 1 and 5, which the lower id wins.
 INSERT INTO free_sites(process_id, backtrace_id, free_backtrace_id, blocks, bytes) VALUES
   (1, 4, 7, 3, 300), (1, 4, 2, 1, 100), (1, 5, 7, 1, 100), (1, 2, 2, 2, 20), (1, 8, 8, 40, 4000), (1, 8, 2, 40, 4000),
   (2, 6, 6, 4, 400);
--- When what leaked was born, in 64 equal parts of each process's life (of process 1: 1.5625 s each).
+-- When leaked blocks were allocated, in 64 equal parts of each process's life (of process 1: 1.5625 s each).
 INSERT INTO leaked_allocations(process_id, backtrace_id, part, blocks, bytes) VALUES
   (1, 4, 6, 1, 100), (1, 4, 19, 1, 100), (1, 4, 31, 1, 100), (1, 4, 40, 1, 100), (1, 4, 50, 1, 100), (1, 4, 57, 1, 100),
   (1, 5, 32, 1, 100), (1, 6, 0, 1, 4000), (1, 2, 0, 1, 10), (1, 2, 1, 1, 10), (1, 9, 1, 1, 300), (1, 11, 3, 3, 30),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs real programs with MTRACE_UNWINDER=check and demands that no complete stack differs from libunwind's.
+"""Runs real programs with MTRACE_UNWINDER=check and requires that no complete stack differs from libunwind's.
 
 check.py CASE…    some of the cases below
 check.py --full   all of them, at full length (minutes: libunwind walks every stack)
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNTERS = struct.Struct("<II")
-MISMATCHES_OFFSET = 256  # of unwind_mismatches in struct log_file; unwind_checked follows
+MISMATCHES_OFFSET = 256  # of unwind_mismatches in struct log_header; unwind_checked follows
 JSON_LOOP = "import json\nfor i in range({n}): json.loads(json.dumps([{{'a': i, 'b': [1, 2, 'x' * i]}}] * 20))"
 THREADS = ("import json, threading\nwork = lambda: [json.dumps([i] * 200) for i in range({n})]\n"
            "threads = [threading.Thread(target=work) for i in range(4)]\n"

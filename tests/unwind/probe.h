@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe: what the shapes call at every place where a stack is to be checked.
- *
- * The runner compares the stack that the unwinder under test finds with libunwind's. A shape may
- * unwind, switch stacks or run in handlers as it likes; it must only call through the pointer.
+ * probe: called by the shapes at every place where a stack is checked. The runner compares the
+ * stack that the unwinder under test finds with libunwind's. A shape may unwind, switch stacks or
+ * run in handlers as it likes; it must only call through the pointer.
  */
 #ifndef MTRACE_TESTS_UNWIND_PROBE_H
 #define MTRACE_TESTS_UNWIND_PROBE_H

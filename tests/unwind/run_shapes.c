@@ -30,10 +30,10 @@ enum {
 };
 
 #if defined(__x86_64__)
-static const bool IS_SAID_OF_CALLER =
-    true; /* libunwind says it of the frame outside a signal frame */
+static const bool IS_SET_FOR_CALLER =
+    true; /* libunwind sets it for the frame outside a signal frame */
 #elif !defined(__mips__)
-static const bool IS_SAID_OF_CALLER = false;
+static const bool IS_SET_FOR_CALLER = false;
 #endif
 
 struct stack {
@@ -86,8 +86,8 @@ static void walk_with_libunwind(const struct unwind_origin *origin, struct stack
 
 #else
 
-/* What makecontext lets a function return to has no CFI on i386, and libunwind guesses on by a
- * frame pointer of another stack. */
+/* The code to which a function of makecontext returns has no CFI on i386, and libunwind guesses its
+ * caller by a frame pointer of another stack. */
 static bool is_stack_bottom(uintptr_t pc)
 {
 #    if defined(__i386__)
@@ -130,9 +130,9 @@ static void walk_with_libunwind(const struct unwind_origin *origin, struct stack
             ret_stack->pcs[ret_stack->n_frames] = pc;
             ret_stack->exact[ret_stack->n_frames++] = is_exact;
         }
-        is_exact = !IS_SAID_OF_CALLER && unw_is_signal_frame(&cursor) > 0;
+        is_exact = !IS_SET_FOR_CALLER && unw_is_signal_frame(&cursor) > 0;
         is_step = unw_step(&cursor) > 0;
-        is_exact |= IS_SAID_OF_CALLER && unw_is_signal_frame(&cursor) > 0;
+        is_exact |= IS_SET_FOR_CALLER && unw_is_signal_frame(&cursor) > 0;
     } while (is_step && !(is_inside && is_stack_bottom(last_pc)));
 }
 
@@ -163,8 +163,8 @@ static bool is_same(const struct stack *a, const struct stack *b)
     return a->n_frames == b->n_frames && is_inside_same(a, b, a->n_frames);
 }
 
-/* libgcc's unwinder ends in code without CFI, of libc on MIPS, where ours goes on by what the code
- * says. */
+/* libgcc's unwinder ends in code without CFI, of libc on MIPS, where mtrace's continues by reading
+ * the code. */
 static bool is_further(const struct stack *found, const struct stack *expected)
 {
 #if defined(__mips__)
@@ -189,7 +189,7 @@ static void show(const char *title, const struct stack *stack)
     }
 }
 
-/* What is to be found when only g_depth frames are wanted. */
+/* The expected stack when only g_depth frames are wanted. */
 static void cut_expected(void)
 {
     g_expected.is_complete = g_depth == 0 || g_expected.n_frames <= g_depth;

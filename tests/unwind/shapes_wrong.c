@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * CFI that lies. There is no right stack to find; the unwinder must end each walk and survive.
- */
+/* Wrong CFI. There is no right stack to find; the unwinder must end each walk and survive. */
 #include "tests/unwind/probe.h"
 
 #include <stdint.h>

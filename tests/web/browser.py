@@ -77,11 +77,11 @@ class Browser:
         return self.call("POST", self.session + "/execute/async", {"script": script, "args": list(arguments)})
 
     def size(self, width, height):
-        """Of the page, however narrow; windows of a desktop cannot be."""
+        """The width of the page, however narrow; windows of a desktop cannot be so narrow."""
         self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def dark(self, is_dark=True):
-        """What the system prefers."""
+        """Sets the preferred colour scheme of the system."""
         self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}])
 
     def devtools(self, command, **parameters):
@@ -118,7 +118,7 @@ class Browser:
         self.call("POST", self.session + "/actions", {"actions": [{"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": actions}]})
 
     def wait(self, what, script, *arguments):
-        """Until the script's value is true. Only what never comes is a failure."""
+        """Waits until the script's value is true. Only a condition that never holds is a failure."""
         for _ in range(2000):
             value = self.run(script, *arguments)
             if value:
@@ -130,7 +130,7 @@ class Browser:
         return self.wait(f"'{text}'", "return (document.querySelector(arguments[1])?.innerText ?? '').includes(arguments[0])", text, selector)
 
     def complaints(self):
-        """What the page's own code or policy was blamed for, by the browser's console."""
+        """Errors of the page's code and violations of its policy, from the browser's console."""
         log = self.call("POST", self.session + "/se/log", {"type": "browser"})
         return [entry["message"] for entry in log if entry["level"] == "SEVERE"]
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""pages.py CASE: the pages of mtrace-serve in a real browser, asked as a person would.
+"""pages.py CASE: the pages of mtrace-serve in a real browser, used as a person would.
 
-Each case ends with a look at the browser's console: no error of the page's, nothing that its policy forbade.
+Each case ends with a look at the browser's console: no error of the page, and no violation of its policy.
 """
 
 import contextlib
@@ -43,19 +43,19 @@ def view(page):
 
 
 def drawn(page):
-    """What the last input changed is on the screen, and what that asks for has been asked: a page answers a click some frames later."""
+    """Waits until the result of the last input is on the screen and its requests are sent: a page reacts to a click some frames later."""
     page.run_async("const done = arguments[0], frame = next => requestAnimationFrame(() => setTimeout(next)); frame(() => frame(() => frame(done)))")
 
 
 def rest(page):
-    """Nothing is on its way: one answer may lead to the next question."""
+    """Waits until no request is open: one answer may lead to the next request."""
     for _ in range(2):
         drawn(page)
         page.wait("an answer", AT_REST)
 
 
 def follow(page, text, within="body"):
-    """Clicks the link that says so."""
+    """Clicks the link with that text."""
     page.wait(f"a link '{text}'", """const link = [...document.querySelector(arguments[1]).querySelectorAll('a')].find(a => a.innerText.trim().startsWith(arguments[0]));
                                      if (link) link.click(); return link !== undefined""", text, within)
 
@@ -70,7 +70,7 @@ def count(page, selector):
 
 
 def choose_range(page, server):
-    """Dragging over a curve restricts every view; back takes it off again; the link alone says it all."""
+    """Dragging over a curve restricts every view; back removes the restriction; the link alone contains it."""
     page.open(server.address)
     page.wait("the charts", "return document.querySelectorAll('.u-over').length >= 4")
     rest(page)
@@ -97,7 +97,7 @@ def choose_range(page, server):
 
 
 def finer_curves(page, server):
-    """A range is shown in steps of its own, and filters count: the curve ends where the rows of allocations say."""
+    """A range has its own number of steps, and filters apply: the curve ends at the sum of the rows of allocations."""
     start, end = json.loads(post(server, "SELECT min(alloc_ns) AS a, max(alloc_ns) AS b FROM allocations"))[0].values()
     begin, until = (start + end) // 2, (start + end) // 2 + (end - start) // 50
     for filters, condition in ({}, "1"), ({"size_min": "3"}, "size_bytes >= 3"):
@@ -113,7 +113,7 @@ def finer_curves(page, server):
         page.press(KEYS["Right"])
         drawn(page)
         seen.append(page.text(".u-legend .u-value"))
-    expect(f"instants beside each other are told apart: {seen}", len(set(seen)) == 3)
+    expect(f"times beside each other are told apart: {seen}", len(set(seen)) == 3)
 
 
 def post(server, statement, recording="last"):
@@ -122,8 +122,8 @@ def post(server, statement, recording="last"):
     return body
 
 
-def instants(page, server):
-    """A right click asks of an instant; so does the keyboard; two of them are compared."""
+def times(page, server):
+    """A right click opens the view of a time; so does the keyboard; two times are compared."""
     page.open(server.address)
     page.wait("the charts", "return document.querySelectorAll('.u-over').length >= 4")
     rest(page)
@@ -140,11 +140,11 @@ def instants(page, server):
     follow(page, "as a flame graph", "main")
     page.wait("the difference as a flame graph", "return location.pathname.endsWith('/flamegraph')")
     rest(page)
-    expect("both instants are asked", {"before", "then"} <= set(parameters(page)))
+    expect("both times are requested", {"before", "then"} <= set(parameters(page)))
 
 
 def filter_and_unfold(page, server):
-    """A filter is typed as on the command line, with completion; a wrong one is complained of in place; rows unfold; cells are filters."""
+    """A filter is typed as on the command line, with completion; an invalid one gets a message in place; rows unfold; cells are filters."""
     page.open(server.address + "view/last/groups")
     page.wait("rows", "return document.querySelectorAll('main tbody tr').length > 1")
     page.wait("sparklines", "return document.querySelectorAll('main tbody .sparkline').length > 0")
@@ -184,7 +184,7 @@ def filter_and_unfold(page, server):
 
 
 def share_of(tree, searched):
-    """In percent of the root, what lies below nodes that have this in their name or module, of nested ones the outermost."""
+    """In percent of the root: bytes below nodes with this text in their name or module; of nested ones the outermost counts."""
     below, amount = set(), 0
     for node in tree:
         if node["parent_node_id"] in below:
@@ -196,7 +196,7 @@ def share_of(tree, searched):
 
 
 def flame_graph(page, server):
-    """Drawn, searched, zoomed by keys; a function leads to its callers; the tree says the same."""
+    """The flame graph is drawn, searched and zoomed by keys; a function leads to its callers; the tree has the same numbers."""
     page.open(server.address + "view/last/flamegraph?measure=allocated")
     page.wait("a picture", "const c = document.querySelector('.flame canvas'); return c && c.height > 50")
     page.wait("boxes", """const c = document.querySelector('.flame canvas'); const d = c.getContext('2d').getImageData(5, 5, 1, 1).data; return d[3] === 255""")
@@ -230,7 +230,7 @@ def flame_graph(page, server):
 
 
 def ask_sql(page, server):
-    """A statement is completed, run, kept, refused in place when it is wrong, and shown in four ways."""
+    """SQL is completed, run, kept, refused in place when it is wrong, and shown in four ways."""
     page.open(server.address + "view/last/sql")
     page.wait("tables", "return document.querySelectorAll('.schema li').length > 10")
     replace_text(page, "textarea", "SELECT count(*) AS answer FROM alloca")
@@ -253,7 +253,7 @@ def ask_sql(page, server):
 
 
 def csv_and_history(page, server):
-    """An answer is saved as the CSV that the server would give; what was asked is kept, the last first, and can be asked again."""
+    """An answer is saved as the CSV of the server; previous queries are kept, the last first, and can be repeated."""
     statements = ["SELECT 1 AS one", """SELECT 'a,b' AS "with, comma", 'say "hi"' AS y, NULL AS z, char(10) AS line UNION ALL SELECT 1.5, -7, '', 'plain'""", "SELECT 3 AS three"]
     page.open(server.address + "view/last/sql")
     for statement in statements:
@@ -277,7 +277,7 @@ def csv_and_history(page, server):
 
 
 def one_block(page, server):
-    """From the rows to the life of a block, its realloc chain, and what else was at its address."""
+    """From the rows to the history of a block, its realloc chain, and other blocks at its address."""
     chain = json.loads(server.rows("/api/v1/last/realloc-chains", count="1"))[0]
     page.open(f"{server.address}view/last/allocation?argument={chain['last_allocation_id']}")
     page.wait_for_text("Its realloc chain")
@@ -307,7 +307,7 @@ PAGE_BYTES = 4096
 
 
 def heap_titles(server, recording="last"):
-    """What the pages of each heap must be said to be, block by block."""
+    """The expected text of the pages of each heap, block by block."""
     (process,) = json.loads(post(server, "SELECT start_ns, duration_ns, peak_ns FROM processes", recording))
     live = json.loads(post(server, f"""SELECT a.heap_id, a.address, coalesce(a.usable_bytes, a.size_bytes) AS bytes, b.call_site_id AS site FROM allocations AS a JOIN backtraces AS b USING (backtrace_id)
         WHERE a.heap_id IS NOT NULL AND alloc_ns <= {process['peak_ns']} AND ifnull(free_ns > {process['peak_ns']}, 1)""", recording))
@@ -327,7 +327,7 @@ def heap_titles(server, recording="last"):
 
 
 def heap_map(page, server):
-    """Every page of every heap, with what is in it, at any instant."""
+    """Every page of every heap, with its blocks, at any time."""
     page.open(server.address + "view/last/heap-map")
     page.wait("a heap", "return document.querySelector('.heap canvas')?.height > 0")
     rest(page)
@@ -347,7 +347,7 @@ def heap_map(page, server):
 
 
 def heap_map_of_totals(page, server):
-    """Without rows of blocks the pages of the peak are what they are with them; in the words of the command line is said of what there are no rows."""
+    """Without rows of blocks the pages of the peak are the same; other pages have the message of the command line about missing rows."""
     full, slim, elided = (next(one["id"] for one in json.loads(server.rows("/api/v1"))["recordings"] if one["name"] == f"{name}.db") for name in ("full", "slim", "elided"))
     wanted = [title.split(",")[0] for title in heap_titles(server, full)]
     expect("there are heaps with blocks", len(wanted) > 0)
@@ -357,15 +357,15 @@ def heap_map_of_totals(page, server):
     page.open(f"{server.address}view/{elided}/overview")
     page.wait_for_text("all of them freed soon: in all totals, without rows", ".facts")
     page.open(f"{server.address}view/{elided}/live")
-    said = subprocess.run([os.environ["MTRACE_TEST_QUERY"], "live", server.folder / "elided.db", "--at=peak"], capture_output=True, text=True, check=True).stderr.splitlines()
-    said = [line.removeprefix("mtrace-query: note: ") for line in said]
-    expect(f"something is missing: {said}", any("were elided" in line for line in said))
-    page.wait("the words of the command line", "return [...document.querySelectorAll('.notes li')].map(li => li.innerText).join('\\n') === arguments[0]", "\n".join(said))
+    output = subprocess.run([os.environ["MTRACE_TEST_QUERY"], "live", server.folder / "elided.db", "--at=peak"], capture_output=True, text=True, check=True).stderr.splitlines()
+    output = [line.removeprefix("mtrace-query: note: ") for line in output]
+    expect(f"something is missing: {output}", any("were elided" in line for line in output))
+    page.wait("the words of the command line", "return [...document.querySelectorAll('.notes li')].map(li => li.innerText).join('\\n') === arguments[0]", "\n".join(output))
     rest(page)
 
 
-def compared_instants(page, server):
-    """Two instants are compared from the start; a link as the command line has it fills the form, and the badges are not ignored."""
+def compared_times(page, server):
+    """Two times are compared from the start; a link in the form of the command line fills the form, and the badges apply."""
     def shown(before, after):
         rest(page)
         page.wait(f"{before} and {after} in the form", "return [...document.querySelectorAll('main form input')].map(i => i.value).join() === arguments[0]", f"{before},{after}")
@@ -387,7 +387,7 @@ def compared_instants(page, server):
 
 
 def processes(page, server):
-    """Of several processes the largest is shown where one can be, that is said, and another one may be chosen for every view."""
+    """For several processes the largest is shown where only one can be, with a note, and another one can be chosen for every view."""
     rows = sorted(json.loads(server.rows("/api/v1/last/processes", count="0")), key=lambda row: -row["peak_bytes"])
     largest, other = rows[0], rows[-1]
     expect(f"the largest did not begin first: {rows}", largest["process_id"] != min(row["process_id"] for row in rows) and largest["peak_bytes"] > other["peak_bytes"])
@@ -415,7 +415,7 @@ def processes(page, server):
 
 
 def navigation_by_content(page, server):
-    """Groups, their tags, phases, pools and what walks over objects found have a link where the recording has such, and only there."""
+    """Groups, their tags, phases, pools and object walks have a link if the recording contains such, and only then."""
     tables = {"by-group": "allocation_groups", "by-tag": "allocation_group_tags", "by-pool": "by_pool", "phases": "phases", "objects": "object_tree",
               "unclaimed": "unclaimed", "claimed-twice": "claimed_twice", "spare-capacity": "spare_capacity", "object-growth": "object_growth"}
     seen = set()
@@ -433,9 +433,9 @@ def navigation_by_content(page, server):
 
 
 def partial_recording(page, server):
-    """What is missing from all figures is said above them, in the words of the command line."""
+    """The note about data missing from all numbers stands above them, in the words of the command line."""
     for recording in json.loads(server.rows("/api/v1"))["recordings"]:
-        said = subprocess.run([os.environ["MTRACE_TEST_QUERY"], "summary", server.folder / recording["name"]], capture_output=True, text=True, check=True).stdout.splitlines()
+        output = subprocess.run([os.environ["MTRACE_TEST_QUERY"], "summary", server.folder / recording["name"]], capture_output=True, text=True, check=True).stdout.splitlines()
         page.open(f"{server.address}view/{recording['id']}/overview")
         rest(page)
         wanted = {"part.db": "recorded late, or not all the time", "until.db": "imported up to 1.0 ms only", "cut.db": "log damaged: "}.get(recording["name"])
@@ -443,18 +443,18 @@ def partial_recording(page, server):
             expect(f"nothing is missing from {recording['name']}", count(page, ".facts") == 1 and count(page, ".notes") == 0)
             continue
         page.wait_for_text(wanted, ".notes")
-        expect(f"{page.text('.notes')} is what the command line says: {said}", said[1] == page.text(".notes li"))
+        expect(f"{page.text('.notes')} is what the command line says: {output}", output[1] == page.text(".notes li"))
 
 
 def resident_memory(page, server):
-    """Resident memory is what a sample found until the next one; its highest sample stands in where the kernel's figure is not known."""
+    """Resident memory is constant between two samples; its highest sample is used if the kernel's number is not known."""
     process = json.loads(server.rows("/api/v1/last/processes"))[0]
     page.open(server.address)
     page.wait_for_text("RSS at most 40.0 MiB at ", ".facts")
     page.wait_for_text("the highest of 3 samples", ".facts")
     page.wait("the chart", "return document.querySelectorAll('.u-over').length >= 5")
     rest(page)
-    # How far down the areas begin, at a share of the time; lines of the grid are thin.
+    # How far down the areas begin, at a fraction of the time; lines of the grid are thin.
     tops = page.run("""const chart = [...document.querySelectorAll('.chart')].find(c => c.innerText.includes('Resident memory'));
         const canvas = chart.querySelector('canvas'), over = chart.querySelector('.u-over').getBoundingClientRect(), box = canvas.getBoundingClientRect();
         const ratio = canvas.width / box.width, top = Math.round((over.top - box.top) * ratio), height = Math.round(over.height * ratio);
@@ -470,7 +470,7 @@ def resident_memory(page, server):
 
 
 def shares(page, server):
-    """No share is 100 % that is not all, as on the command line."""
+    """Only the whole is shown as 100 %, as on the command line."""
     rows = json.loads(server.rows("/api/v1/last/tree", measure="allocated", count="0"))
     cases = [row["bytes"] / rows[0]["bytes"] for row in rows if 0.99 < row["bytes"] / rows[0]["bytes"] < 1]
     expect("a line of the tree has almost all", cases)
@@ -481,7 +481,7 @@ def shares(page, server):
 
 
 def margins(page, server):
-    """Estimates have their margins beside them, where few columns are shown, too; what samples do not tell is not offered."""
+    """Estimates have their margins beside them, in narrow tables, too; requests that samples cannot answer are not offered."""
     row = json.loads(server.rows("/api/v1/last/leaks", count="1"))[0]
     expect("an estimate", row["leaked_blocks_margin"] > 1)
     page.open(server.address + "view/last/leaks")
@@ -491,7 +491,7 @@ def margins(page, server):
 
 
 def suppressed(page, server):
-    """What is suppressed is said beside the leaks, rule by rule, as on the command line; a filter of one's own leaves it out."""
+    """Suppressed leaks are listed beside the leaks, rule by rule, as on the command line; with a user's filter they are not."""
     rules = json.loads(post(server, "SELECT r.rule, sum(l.leaked_blocks) AS blocks FROM site_leaks AS l JOIN suppressions AS r USING (rule_id) GROUP BY r.rule_id"))
     expect("some are", rules)
     for name in "leaks", "leaks-by-stack":
@@ -505,7 +505,7 @@ def suppressed(page, server):
 
 
 def findings(page, server):
-    """The overview shows the sentences of the command line, each with a link to its view and to its SQL, which have rows."""
+    """The overview shows the findings of the command line, each with a link to its view and to its SQL, which have rows."""
     wanted = json.loads(server.rows("/api/v1/last/summary", count="1"))[0]["findings"]
     expect(f"findings of each severity's shape: {wanted}", 0 < len(wanted) <= 5 and all(list(one) == ["severity", "sentence", "bytes", "blocks", "command", "page", "sql"] for one in wanted))
     page.open(f"{server.address}view/last/overview")
@@ -524,7 +524,7 @@ def findings(page, server):
 
 
 def two_recordings(page, server):
-    """Two recordings side by side: what grew and what went."""
+    """Two recordings side by side: what grew and what shrank."""
     page.open(server.address + "view/last/diff")
     page.wait("a choice", "return document.querySelectorAll('main select option').length === 2")
     page.run("const s = document.querySelector('main select'); s.value = s.options[1].value; s.dispatchEvent(new Event('change', {bubbles: true}))")
@@ -550,7 +550,7 @@ def two_recordings(page, server):
 
 
 def source_file(page, server):
-    """From a frame of a stack to the file's text, with what its lines allocate, at the line."""
+    """From a frame of a stack to the source file, with the allocations of its lines, at the line."""
     page.open(server.address + "view/last/lines?argument=threads.c&measure=allocated")
     path = json.loads(post(server, "SELECT path FROM sources WHERE path LIKE '%/threads.c'"))[0]["path"]
     if not Path(path).exists():
@@ -560,11 +560,11 @@ def source_file(page, server):
     expect("of a file that has some", len(text) > 20)
     heaviest = max(json.loads(server.rows("/api/v1/last/lines", argument=path, measure="allocated")), key=lambda row: row["own_bytes"])
     page.wait_for_text(text[heaviest["line"] - 1].strip(), f".source tbody tr:nth-child({heaviest['line']})")
-    expect("figures beside it", page.text(f".source tbody tr:nth-child({heaviest['line']}) td").strip() != "")
+    expect("numbers beside it", page.text(f".source tbody tr:nth-child({heaviest['line']}) td").strip() != "")
 
 
 def pages_of_blocks(page, server):
-    """Blocks go on behind the last one shown, none left out, none twice."""
+    """More blocks are loaded after the last one shown, none left out, none twice."""
     page.open(server.address + "view/last/allocations")
     page.wait("rows", "return document.querySelectorAll('main tbody tr').length === 50")
     follow(page, "next", ".paging")
@@ -583,7 +583,7 @@ while not pathlib.Path(sys.argv[1]).exists():
 
 
 def live(tools, page, folder):
-    """While the program runs its figures move; at its end the blocks are there."""
+    """While the program runs the numbers change; at its end the blocks are there."""
     stop = folder / "stop"
     argv, env = harness.record_argv(tools, "record", folder / "live.dat", ["/usr/bin/python3", "-c", LIVE_PROGRAM, stop])
     program = subprocess.Popen([str(arg) for arg in argv], cwd=folder, env=harness.environment({**env, "PYTHONMALLOC": "malloc"}), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -598,20 +598,22 @@ def live(tools, page, folder):
             refused = page.run("return performance.getEntriesByType('resource').filter(one => one.responseStatus >= 400).length")
             page.open(server.address + "view/last/overview")
             page.wait_for_text("still running", ".facts")
+            facts = page.text(".facts").lower()
+            expect(f"blocks of a running program are live, and no event was dropped: {facts}", "live" in facts and "leaked" not in facts and "dropped" not in facts)
             page.wait("curves", "return document.querySelectorAll('.curves figure').length > 2")
             expect("no advice to import again while it grows", "--slim" not in page.text("main"))
             expect("no curve of what only its end can tell", "Leaked so far" not in page.text("main"))
             refused += page.run("return performance.getEntriesByType('resource').filter(one => one.responseStatus >= 400).length")
             expect("no request that was refused", refused == 0)
             page.open(server.address + "view/last/hot")
-            page.wait("other figures", "const text = document.querySelector('main tbody')?.innerText; return text && text !== arguments[0]", before)
+            page.wait("other numbers", "const text = document.querySelector('main tbody')?.innerText; return text && text !== arguments[0]", before)
             stop.touch()
             page.wait("the end", "return !document.querySelector('header .growing')")
             page.open(server.address + "view/last/overview")
             page.wait_for_text("Leaked so far", ".curves")
             page.open(server.address + "view/last/allocations")
             page.wait("blocks", "return document.querySelectorAll('main tbody tr').length === 50")
-            page.open("about:blank")  # what the page still asks for, as columns to type, would be cut off with the server
+            page.open("about:blank")  # open requests of the page, as columns to type, would be cut off with the server
     finally:
         stop.touch()
         program.wait(timeout=400)
@@ -624,7 +626,7 @@ def views_of(page, server):
 
 
 def go_to(page, name, query=""):
-    """As a link within the pages does: the page stays loaded."""
+    """Follows a link as within the pages: the page stays loaded."""
     is_another, title = view(page) != name, page.run("return document.title")
     page.run("history.pushState(null, '', `${arguments[0]}?${arguments[1]}`); dispatchEvent(new PopStateEvent('popstate'))", name, query)
     page.wait(f"{name} instead of {title}", "return !arguments[0] || document.title !== arguments[1]", is_another, title)
@@ -632,7 +634,7 @@ def go_to(page, name, query=""):
 
 
 def every_view(page, server):
-    """Each view of the navigation answers without a complaint, and is as wide as the window, wide and narrow."""
+    """Each view of the navigation is shown without an error, and fits the window, wide and narrow."""
     for name in views_of(page, server):
         page.size(1300, 900)
         page.open(f"{server.address}view/last/{name}?{ARGUMENTS.get(name, '')}")
@@ -642,7 +644,7 @@ def every_view(page, server):
         for width in (1300, 400):
             page.size(width, 900)
             page.wait(f"a window of {width}", "return innerWidth === arguments[0]", width)
-            page.wait(f"{name} no wider than a window of {width}", "return document.documentElement.scrollWidth <= innerWidth")  # pictures are drawn anew some frames later
+            page.wait(f"{name} no wider than a window of {width}", "return document.documentElement.scrollWidth <= innerWidth")  # pictures are drawn again some frames later
     expect("the views open by a button", page.run("return getComputedStyle(document.querySelector('.views section')).display") == "none")
     page.click(".views-button")
     page.wait("the views", "return getComputedStyle(document.querySelector('.views section')).display !== 'none'")
@@ -677,7 +679,7 @@ CAN_HAVE_FOCUS = "a[href], button, input, select, textarea, summary, [tabindex]"
 
 
 def keyboard(page, server):
-    """The tab key reaches all that can be used, and what has the focus is seen to have it."""
+    """The tab key reaches all controls, and the focus is visible."""
     page.size(1300, 900)
     for name in ("overview", "leaks", "flamegraph", "tree", "heap-map", "allocations", "sql", "diff", "mmaps"):
         page.open(f"{server.address}view/last/{name}")
@@ -697,7 +699,7 @@ def keyboard(page, server):
 
 
 def clocks(page, server):
-    """Instants since the start, in UTC, and in local time; the choice is kept."""
+    """Times since the start, in UTC, and in local time; the choice is kept."""
     page.open(server.address + "view/last/allocations")
     page.wait("rows", "return document.querySelectorAll('main tbody tr').length > 1")
     start, first = (json.loads(server.rows("/api/v1"))["recordings"][0]["start_unix_ns"], json.loads(server.rows("/api/v1/last/allocations", count="1"))[0]["alloc_ns"])
@@ -708,7 +710,7 @@ def clocks(page, server):
     page.wait_for_text(wanted, "main tbody tr")
 
 
-# Answers are held back until all of those asked meanwhile are there; `release` gives them to the page, and says which they were.
+# Answers are held back until all open requests are answered; `release` gives them to the page, and returns their names.
 ROUNDS = """const ask = window.fetch; let held = [], open = 0;
     window.fetch = async (address, init) => {
         open++;
@@ -724,7 +726,7 @@ ROUNDS = """const ask = window.fetch; let held = [], open = 0;
 
 
 def rounds(page, address):
-    """Questions of a page in rounds: those of one wait for nothing but the round before."""
+    """Requests of a page in rounds: those of one round wait only for the round before."""
     page.open(address)
     found = []
     for _ in range(10):
@@ -737,8 +739,8 @@ def rounds(page, address):
     return found
 
 
-def questions_wait_for_none(page, server):
-    """The overview asks what there is, which comes beside the script, and then everything at once; of a process that was chosen, too."""
+def requests_wait_for_none(page, server):
+    """The overview requests what exists, beside the script, and then everything together; also for a chosen process."""
     page.devtools("Page.addScriptToEvaluateOnNewDocument", source=ROUNDS)
     processes = [row["process_id"] for row in json.loads(post(server, "SELECT process_id FROM processes ORDER BY peak_bytes DESC, process_id"))]
     expect("there are several processes", len(processes) > 1)
@@ -757,7 +759,7 @@ def questions_wait_for_none(page, server):
 
 
 def second_visit(page, server):
-    """What has its hash in its name is not asked for again, the page itself costs no bytes, and answers to GET none either."""
+    """Files with a hash in their name are not requested again, the page itself costs no bytes, and answers to GET none either."""
     page.devtools("Network.enable")
     page.open(server.address)
     rest(page)
@@ -778,7 +780,7 @@ def second_visit(page, server):
 
 
 def weight(page, server):
-    """What a first visit loads, compressed."""
+    """The compressed bytes of a first visit."""
     page.open(server.address)
     rest(page)
     files = page.run("return [location.pathname, ...performance.getEntriesByType('resource').map(e => e.name).filter(n => /\\.(js|css)$/.test(n)).map(n => new URL(n).pathname)]")
@@ -792,16 +794,16 @@ def weight(page, server):
     expect("the pages are light", total <= MAX_WEIGHT)
 
 
-# Which programs are recorded for a case, and what of; without: threads.
+# The recorded programs of each case; without: threads.
 THREADS = ["threads"]
 PROGRAMS = {"one_block": [["realloc_edges"]], "two_recordings": [THREADS, ["leak_c"]], "navigation_by_content": [["groups", "tags"], ["groups", "phases"], ["pools", "arena"], ["objects", "twice"], ["objects", "growth"], THREADS],
             "shares": [["leak_c"]], "suppressed": [["leak_c"]], "compared_instants": [["shapes_over_time"]]}  # the last grows all the time
-CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, heap_map_of_totals, compared_instants, processes, navigation_by_content, partial_recording,
-                                          resident_memory, shares, margins, suppressed, findings, two_recordings, source_file, pages_of_blocks, csv_and_history, keyboard, every_view, accessible, clocks, questions_wait_for_none, second_visit, weight)}
+CASES = {case.__name__: case for case in (choose_range, finer_curves, times, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, heap_map_of_totals, compared_times, processes, navigation_by_content, partial_recording,
+                                          resident_memory, shares, margins, suppressed, findings, two_recordings, source_file, pages_of_blocks, csv_and_history, keyboard, every_view, accessible, clocks, requests_wait_for_none, second_visit, weight)}
 
 
 def give_samples(path):
-    """Three samples of resident memory, the kernel's own figure not known: what a recording can have, at will."""
+    """Three samples of resident memory, with the kernel's own number not known: a recording may have any of these."""
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         (ns,) = database.execute("SELECT start_ns + duration_ns FROM processes").fetchone()
         database.execute("UPDATE processes SET max_rss_bytes = NULL")
@@ -821,7 +823,7 @@ def record_in_part(tools, folder):
 
 
 def record_totals(tools, folder):
-    """With rows of blocks, without them, and with those of some."""
+    """Databases with rows of all blocks, without rows, and with rows of some."""
     full = harness.record_database(tools, folder, "full", [tools.workloads / "threads", *THREADS[1:]])
     harness.import_log(tools, folder / "full.dat", folder / "slim.db", "--slim")
     elided = harness.record_database(tools, folder, "elided", [tools.workloads / "crossed_frees"], ["--cull-temporary=1000"])
@@ -835,7 +837,7 @@ def databases_of(tools, folder, name):
         return record_in_part(tools, folder)
     if name == "margins":
         return [harness.record_database(tools, folder, "run", [tools.workloads / "samples"], ["--sample-bytes=16384"])]
-    if name in ("processes", "questions_wait_for_none"):
+    if name in ("processes", "requests_wait_for_none"):
         return [harness.record_database(tools, folder, "run", ["/bin/sh", "-c", f"{tools.workloads / 'threads'}; true"], ["--follow-children"])]
     made = [harness.record_database(tools, folder, f"run{number}", [tools.workloads / program[0], *program[1:]]) for number, program in enumerate(PROGRAMS.get(name, [THREADS]))]
     if name == "resident_memory":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""report.py: the page that `mtrace-query report` makes, in a browser: its figures are those of the database read by stock SQLite, its
-flame graphs have the totals of their measures, its tables sort, and it asks for nothing."""
+"""report.py: the page that `mtrace-query report` makes, in a browser: its numbers are those of the database read by stock SQLite, its
+flame graphs have the totals of their measures, its tables sort, and it makes no requests."""
 
 import json
 import sqlite3
@@ -41,7 +41,7 @@ def check_flames(browser, database):
 
 
 def check_folding(browser):
-    """Of stacks in which one function calls itself, collapsing leaves no function below itself."""
+    """Collapsing recursive stacks leaves no function below itself."""
     height = lambda: browser.run("return document.getElementById('flames').clientHeight")  # noqa: E731
     before = height()
     browser.run("document.getElementById('least').value = 0; document.getElementById('least').dispatchEvent(new Event('input'))")
@@ -74,7 +74,7 @@ def check_findings(browser, query, database):
 
 
 def check_words(browser):
-    """Ids are no amounts, a command line is a command, and no table is wider than a page of 1200 pixels."""
+    """Ids are shown as ids, a command line as a command, and no table is wider than a page of 1200 pixels."""
     cells = "return Array.from(document.querySelectorAll('%s')).map(cell => cell.textContent)"
     threads = json.loads(browser.run("return document.getElementById('rows-threads').textContent"))
     same("thread ids", [str(row["tid"]) for row in threads], browser.run(cells % "#part-threads tbody td:first-child"))

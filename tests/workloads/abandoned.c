@@ -22,7 +22,7 @@
 enum {
     N_ROUNDS = 2000,
     N_AFTER = 5000,
-    N_CALLS = 200, /* of a round that nobody leaves */
+    N_CALLS = 200, /* of a round without a jump */
     LATEST_US = 60,
     DEEP = 50,
     STACK_BYTES = 256 * 1024
@@ -92,7 +92,7 @@ static void enter_coroutine(void)
     swapcontext(&main_context, &work_context);
 }
 
-/* The handler switched here: what it interrupted goes on behind it. */
+/* The handler switched contexts here; the interrupted code continues after it. */
 static void work_elsewhere(void)
 {
     enter_coroutine();
@@ -143,7 +143,7 @@ int main(int argc, char **argv)
         else
             work();
     }
-    if (is_coroutine) { /* the stack that was left serves the next one */
+    if (is_coroutine) { /* the abandoned stack serves the next coroutine */
         leaves = false;
         enter_coroutine();
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads, a library that is opened late and a heap: says where its threads' stacks lie and when it
- * opened the library. Lines: "stack ADDRESS BYTES" in bytes as decimal numbers, "opened UNIX_NS
+ * Threads, a library that is opened late and a heap. Prints where its threads' stacks lie and when
+ * it opened the library. Lines: "stack ADDRESS BYTES" in bytes as decimal numbers, "opened UNIX_NS
  * ADDRESS".
  */
 #include "tests/workloads/workload.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every aligning function with every alignment it takes, and some that it does not. */
+/* Every aligning function with every valid alignment, and some invalid ones. */
 #include "tests/workloads/workload.h"
 
 #include <errno.h>

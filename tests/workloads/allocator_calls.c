@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each of the allocator's functions, from several threads, the first call of one being any of them.
- * Linked with allocators other than the C library's, whose functions may call one another.
+ * Each of the allocator's functions, from several threads; each of them is the first call of some
+ * thread. Linked with allocators other than the C library's, whose functions may call one another.
  */
 #include "tests/workloads/workload.h"
 
@@ -73,7 +73,7 @@ static void jump(int number)
     siglongjmp(outside, 1);
 }
 
-/* Out of an allocator that is interrupted; only nested_allocator.c raises the signal. */
+/* The handler jumps out of an interrupted allocator; only nested_allocator.c raises the signal. */
 static void leave_by_longjmp(void)
 {
     signal(SIGUSR1, jump);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * asking WHAT: questions that are hard to answer. Says what came of them, for
+ * asking WHAT: live reports that are difficult to answer. Prints their results for
  * tests/e2e/live_reports.py.
  */
 #include "include/mtrace.h"
@@ -48,14 +48,14 @@ static void senseless(void)
     say("sensible", mtrace_report("threads --csv", STDERR_FILENO));
 }
 
-static int ask_without_reader(const char *question)
+static int ask_without_reader(const char *request)
 {
     int ends[2];
 
     if (pipe(ends) != 0)
         abort();
     close(ends[0]);
-    int code = mtrace_report(question, ends[1]);
+    int code = mtrace_report(request, ends[1]);
     close(ends[1]);
     return code;
 }
@@ -67,8 +67,8 @@ static bool is_pending(int number)
     return sigpending(&pending) == 0 && sigismember(&pending, number) == 1;
 }
 
-/* The signal of a write that nobody can read is not the program's; one that the program has pending
- * is. */
+/* SIGPIPE of a failed write of mtrace must not reach the program; one that the program has pending
+ * must stay. */
 static void unread(void)
 {
     const struct rlimit limit = {1000, RLIM_INFINITY};
@@ -88,11 +88,11 @@ static void unread(void)
     say("too_long", mtrace_report("report", full));
 }
 
-/* What we may not do ourselves, but our recorder may: the folder we are in is root's, and closed to
- * us. */
+/* The program may not use the current folder, but its recorder may: the folder is root's, and
+ * closed to others. */
 static void unprivileged(void)
 {
-    static const char *const questions[] = {
+    static const char *const requests[] = {
         "summary -o written",       "summary --output=written",
         "summary --outp written",   "summary -wo written",
         "summary --force",          "leaks --suppressions read",
@@ -104,9 +104,9 @@ static void unprivileged(void)
 
     if (getuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
         abort();
-    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
-        snprintf(what, sizeof(what), "question%zu", i);
-        say(what, mtrace_report(questions[i], STDERR_FILENO));
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        snprintf(what, sizeof(what), "request%zu", i);
+        say(what, mtrace_report(requests[i], STDERR_FILENO));
     }
     mtrace_report("sql \"SELECT '$SECRET' AS words\" --csv", STDERR_FILENO);
     mtrace_report("sql $SECRET", STDERR_FILENO);
@@ -116,21 +116,21 @@ static void unprivileged(void)
 
 static void *ask_at_once(void *argument)
 {
-    char question[100];
+    char request[100];
     char answer[200] = "";
     int ends[2];
 
-    snprintf(question, sizeof(question),
+    snprintf(request, sizeof(request),
              "sql 'SELECT %d AS own, count(*) >= 6 AS all_there FROM threads' --csv",
              (int)(intptr_t)argument);
     if (pipe(ends) != 0)
         abort();
-    int code = mtrace_report(question, ends[1]);
+    int code = mtrace_report(request, ends[1]);
     close(ends[1]);
     if (read(ends[0], answer, sizeof(answer) - 1) < 0)
         abort();
-    snprintf(question, sizeof(question), "own,all_there\n%d,1\n", (int)(intptr_t)argument);
-    return (void *)(intptr_t)(code ? code : strcmp(answer, question) ? EPROTO : 0);
+    snprintf(request, sizeof(request), "own,all_there\n%d,1\n", (int)(intptr_t)argument);
+    return (void *)(intptr_t)(code ? code : strcmp(answer, request) ? EPROTO : 0);
 }
 
 static pthread_barrier_t g_begin;
@@ -160,13 +160,13 @@ static void together(void)
 
 enum {
     N_EAGER = 4,
-    N_QUESTIONS = 5,
+    N_REQUESTS = 5,
 };
 
 static void *ask_again(void *code)
 {
     pthread_barrier_wait(&g_begin);
-    for (int i = 0; i < N_QUESTIONS && *(int *)code == 0; i++)
+    for (int i = 0; i < N_REQUESTS && *(int *)code == 0; i++)
         *(int *)code = mtrace_report("threads --no-symbols", open("/dev/null", O_WRONLY));
     return NULL;
 }
@@ -196,7 +196,7 @@ static void in_turn(void)
     say("in_turn", code);
 }
 
-/* ---- a signal comes in the midst of a question: as many tries as that takes ---- */
+/* ---- a signal interrupts a request: as many tries as that takes ---- */
 
 enum {
     N_TRIES = 1000,
@@ -216,7 +216,7 @@ static void change_mask(int how)
     pthread_sigmask(how, &usr2, NULL);
 }
 
-/* The signal is let through for so long as it asks. */
+/* The signal is unblocked as long as the thread requests. */
 static int ask_disturbed(void)
 {
     g_is_asking = 1;
@@ -248,7 +248,7 @@ static void handle(int number)
     g_code_of_handler = mtrace_report("threads", STDERR_FILENO);
 }
 
-/* Who comes in before the turn to ask is taken is answered; nobody else. */
+/* Requests that come in before the lock is taken are answered, others fail. */
 static void in_handler(void)
 {
     pthread_t self = pthread_self();
@@ -263,7 +263,7 @@ static void in_handler(void)
         code = ask_disturbed();
         pthread_join(thread, NULL);
     }
-    say("asker", code);
+    say("requester", code);
     say("handler", g_code_of_handler);
 }
 
@@ -307,7 +307,7 @@ static bool leave_by_end(void)
     return g_was_asking;
 }
 
-/* Again, until some were in the midst of it. */
+/* Repeats until some signals interrupted it. */
 static void leave_often(bool (*leave_once)(void))
 {
     for (int i = 0, n = 0; i < N_TRIES && n < N_LEFT; i++) {
@@ -319,7 +319,8 @@ static void leave_often(bool (*leave_once)(void))
     }
 }
 
-/* The turn to ask is nobody's for ever: threads leave it by siglongjmp, and end in its midst. */
+/* The lock for requests is never held forever: threads leave it by siglongjmp, or exit while they
+ * hold it. */
 static void left_behind(void)
 {
     pthread_t thread;
@@ -348,7 +349,7 @@ static void in_child(void)
     say("parent", mtrace_report("threads", open("/dev/null", O_WRONLY)));
 }
 
-/* Its parent has gone, and its recorder waits for any child. */
+/* Its parent has exited, and its recorder waits for any child. */
 static void outlives(void)
 {
     pid_t parent = getpid();
@@ -384,16 +385,16 @@ static void left_alone(void)
     (void)code;
 }
 
-static int ask_into(const char *path, const char *question)
+static int ask_into(const char *path, const char *request)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    int code = mtrace_report(question, fd);
+    int code = mtrace_report(request, fd);
 
     close(fd);
     return code;
 }
 
-/* Answers that are more than rows of totals, into files of the folder we are in. */
+/* Answers that are more than rows of totals, into files of the current folder. */
 static void more_than_totals(void)
 {
     char *slab = own_malloc(1000);
@@ -428,7 +429,7 @@ static long milliseconds(void)
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* How often the thread that asks goes to sleep meanwhile, once its recorder is there. */
+/* How often the requesting thread sleeps, once its recorder is there. */
 static long switches_of(pid_t pid)
 {
     char line[128];
@@ -444,7 +445,7 @@ static long switches_of(pid_t pid)
     return n;
 }
 
-/* Of its main thread, while it looks after a program that does nothing any more. */
+/* Of the recorder's main thread, while the program does nothing any more. */
 static long looks_of_recorder(void)
 {
     const struct timespec rest = {.tv_sec = 2};
@@ -521,8 +522,8 @@ static void charge(void)
     mtrace_exit(scope);
 }
 
-/* Holds a block until it is told to end; its figures are for reports that others ask for. Its books
- * are of its group. */
+/* Holds a block until its input ends; other processes request reports about it. Its own counts are
+ * those of its group. */
 static void wait_for_end(void)
 {
     charge();
@@ -540,7 +541,7 @@ static void wait_for_end(void)
     expect("leaked_bytes", allocated_bytes - freed_bytes);
 }
 
-/* Once for each line that it is given. */
+/* One request for each line of input. */
 static void ask_by_line(void)
 {
     int c;

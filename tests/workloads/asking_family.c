@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * asking_family FOLDER N_CHILDREN N_BLOCKS: a process and its fork children, several at a time, ask
- * about themselves, in turns and at once. Each writes its answers to FOLDER/WHO.N.QUESTION, and
- * what it counted itself to FOLDER/WHO.N.books, for tests/e2e/live_reports.py: lines "group blocks
- * bytes live_blocks live_bytes".
+ * asking_family FOLDER N_CHILDREN N_BLOCKS: a process and its fork children, several at a time,
+ * request reports about themselves, alternately and together. Each writes its answers to
+ * FOLDER/WHO.N.REQUEST, and its own counts to FOLDER/WHO.N.books, for tests/e2e/live_reports.py:
+ * lines "group blocks bytes live_blocks live_bytes".
  */
 #include "include/mtrace.h"
 #include "tests/workloads/workload.h"
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 
 enum {
-    MOST_GROUPS = 64,
+    MAX_GROUPS = 64,
     N_KEPT = 1 << 16,
 };
 
@@ -22,14 +22,14 @@ struct books {
     long blocks, bytes, live_blocks, live_bytes;
 };
 
-static struct books books[MOST_GROUPS];
+static struct books books[MAX_GROUPS];
 static void *kept[N_KEPT];
 static size_t n_kept;
 static const char *folder;
 static char who[32];
 static int n_asked;
 
-static const char *const questions[][2] = {
+static const char *const requests[][2] = {
     {"groups", "by-group --csv --count 0"},
     {"tags", "by-tag --csv --count 0"},
     {"processes", "processes --csv"},
@@ -72,23 +72,23 @@ static void ask(void)
     int fd;
 
     n_asked++;
-    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
-        fd = open_file(questions[i][0]);
-        int code = mtrace_report(questions[i][1], fd);
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        fd = open_file(requests[i][0]);
+        int code = mtrace_report(requests[i][1], fd);
         if (code)
-            dprintf(STDERR_FILENO, "%s %d %s: %s\n", who, n_asked, questions[i][0],
+            dprintf(STDERR_FILENO, "%s %d %s: %s\n", who, n_asked, requests[i][0],
                     strerrorname_np(code));
         close(fd);
     }
     fd = open_file("books");
-    for (uint32_t group = 0; group < MOST_GROUPS; group++)
+    for (uint32_t group = 0; group < MAX_GROUPS; group++)
         if (books[group].blocks)
             dprintf(fd, "%u %ld %ld %ld %ld\n", group, books[group].blocks, books[group].bytes,
                     books[group].live_blocks, books[group].live_bytes);
     close(fd);
 }
 
-/* What it has from before is its parent's. */
+/* Blocks from before the fork are its parent's. */
 static void be_child(int number, int n_blocks)
 {
     struct mtrace_tag tag = {"child", who};
@@ -96,7 +96,8 @@ static void be_child(int number, int n_blocks)
     snprintf(who, sizeof(who), "child%d", number);
     memset(books, 0, sizeof(books));
     n_asked = 0;
-    uint32_t own = mtrace_group_intern(who, &tag, 1); /* each has this number for another one */
+    uint32_t own = mtrace_group_intern(who, &tag, 1); /* each process has this number for another
+                                                       * one */
     work(own, n_blocks + number, 100 + (size_t)number);
     ask();
     work(own, n_blocks, 50);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * asking_pools N_ROUNDS: two threads with a pool each take slabs from malloc, most of which live
- * for a moment. Then a question about pools, whose answer is printed, and what the program counted
- * itself, for tests/e2e/live_reports.py: lines "own POOL allocated_blocks allocated_bytes
- * live_blocks live_bytes taken_blocks taken_bytes held_bytes".
+ * for a moment. Then it prints the answer of a request about pools and its own counts, for
+ * tests/e2e/live_reports.py: lines "own POOL allocated_blocks allocated_bytes live_blocks
+ * live_bytes taken_blocks taken_bytes held_bytes".
  */
 #include "include/mtrace.h"
 #include "tests/workloads/workload.h"
@@ -26,8 +26,8 @@ struct arena {
     long allocated, live, taken, taken_bytes, held_bytes;
 };
 
-/* Every fifth slab grows while its pool has a block in it, every seventh stays with its blocks, and
- * so does what lies between them. */
+/* Every fifth slab grows while its pool has a block in it. Every seventh stays with its blocks, and
+ * so do those between. */
 static void one_round(struct arena *arena, int round)
 {
     bool grows = round % 5 == 0;

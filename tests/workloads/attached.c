@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attached CASE [LIBRARY...]: what mtrace-record --attach must not change. Runs for ever, and says
- * "wrong: …" when it was.
+ * attached CASE [LIBRARY...]: behaviour that mtrace-record --attach must not change. Runs forever,
+ * and prints "wrong: …" if it was changed.
  *
- * epoll, poll, nanosleep   waits of a second, which must neither end early nor by EINTR; behind
- * each there is nothing that dlerror says writable                 has made writable what ld.so
- * protects vfork                    the first thread waits for children by vfork, which take three
- * seconds alarmed                  reads from an empty pipe, which alarms end registers counts in a
- * register and in memory filtered                 a thread may not open files, and the first one
- * reads unload                   loads and unloads the libraries, while others allocate
- * unload_by_pointer        likewise, through a pointer to libc's dlclose that it has from before
- * ends                     is at its end, where it waits for ever to write what is buffered
+ * epoll, poll, nanosleep  waits of a second, which must end neither early nor by EINTR, and which
+ *                         leave no message of dlerror
+ * writable                has made pages writable that ld.so protects
+ * vfork                   the first thread waits for vfork children, which take three seconds
+ * alarmed                 reads from an empty pipe, which alarms end
+ * registers               counts in a register and in memory
+ * filtered                a thread may not open files, and the first one reads
+ * unload                  loads and unloads the libraries, while others allocate
+ * unload_by_pointer       the same through a pointer to libc's dlclose from before
+ * ends                    is at its end, where it waits forever to write buffered output
  */
 #include "tests/workloads/forbid.h"
 #include "tests/workloads/workload.h"
@@ -152,7 +154,7 @@ static void note_alarm(int number)
     n_alarms++;
 }
 
-/* Two seconds later another alarm ends what the first one did not. */
+/* Two seconds later another alarm interrupts the read if the first one did not. */
 static void read_alarmed(void)
 {
     const struct itimerval time = {{2, 0}, {0, 40000}};
@@ -179,7 +181,7 @@ static void *allocate_filtered(void *unused)
     return allocate(unused);
 }
 
-/* Nobody reads it. */
+/* The pipe has no reader. */
 static void leave_unwritten(void)
 {
     int ends[2];

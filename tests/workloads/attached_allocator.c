@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The program has an allocator of its own, in which it is nearly always, and which waits for itself
- * if it is called from there. Counts in a file. With an argument it rests for a second after each
- * BUSY_SECONDS, and says so. */
+/* The program has its own allocator, in which it is nearly always, and which deadlocks if it is
+ * called recursively. Counts in a file. With an argument it sleeps for a second after each
+ * BUSY_SECONDS, and prints that. */
 #include <poll.h>
 #include <pthread.h>
 #include <stddef.h>

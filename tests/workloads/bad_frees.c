@@ -28,13 +28,13 @@ __attribute__((noinline)) static void free_first(void *block)
     free(block);
 }
 
-/* glibc writes a key into a freed block, by which it notices the next free. */
+/* glibc writes a key into a freed block, which lets it detect the next free. */
 static void hide_free(void *block)
 {
     memset((char *)keep(block) + sizeof(void *), 0, sizeof(void *));
 }
 
-/* What looks to glibc like a small block, inside of other memory. */
+/* Looks like a small block to glibc, inside of other memory. */
 static void *fake_chunk(void *memory)
 {
     const size_t header = FAKE_CHUNK_BYTES | CHUNK_IS_IN_USE;

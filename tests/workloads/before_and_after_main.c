@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocates in a constructor, at exit, in a destructor, and frees there what was born elsewhere. */
+/* Allocates in a constructor, at exit, in a destructor, and frees there blocks from elsewhere. */
 #include "tests/workloads/workload.h"
 
 static void *from_constructor;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * charges: threads in groups that share tags take blocks, hand them on to other groups and threads,
- * resize and free them, in phases that nest and overlap; a pool gives out parts of some. argv[1]
- * "fork": a child goes on with what is its own.
+ * charges: threads in groups that share tags allocate blocks, move them to other groups and
+ * threads, resize and free them, in phases that nest and overlap; a pool gives out parts of some.
+ * argv[1] "fork": a child continues with its own blocks.
  */
 #include "include/mtrace.h"
 #include "tests/workloads/workload.h"
@@ -24,7 +24,7 @@ static struct {
     unsigned n;
 } places[N_PLACES];
 
-/* Threads act one after the other, so that each run does the same. */
+/* Threads run one after another, so that each run does the same. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * charging_server: worker threads serve requests of tenants; every byte is charged to its request,
- * and by its tags to tenant and kind. Requests go on in other threads; what they leave in a cache
- * is the cache's. The server keeps its own books.
+ * and by its tags to tenant and kind. Requests move between threads; blocks that stay in a cache
+ * are charged to the cache. The server keeps its own counts.
  */
 #include "include/mtrace.h"
 #include "tests/workloads/workload.h"
@@ -21,7 +21,7 @@ enum {
     N_PARTS = 12, /* blocks of a request, at most */
 };
 
-/* A request on its way; the blocks in it are its own. */
+/* A request in progress, with its own blocks. */
 struct request {
     unsigned number, tenant, kind, stage;
     struct mtrace_context context;
@@ -39,7 +39,7 @@ static struct {
     unsigned n_waiting, n_begun, n_done;
 } g_server = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-/* The books: by tenant, by kind, and of the first request of each tenant. Atomic counters. */
+/* Own counts: by tenant, by kind, and of the first request of each tenant. */
 struct account {
     unsigned long long allocated, freed, kept;
 };
@@ -92,7 +92,7 @@ static void cache_part(struct request *request)
     add(&g_cached, OWN_BYTES(n));
 }
 
-/* Four stages, each maybe in another thread: take, give, take and cache, and leave. */
+/* Four stages, each maybe in another thread: allocate, free, allocate and cache, and finish. */
 static void serve(struct request *request)
 {
     unsigned seed = request->number * 7 + request->stage;
@@ -184,19 +184,19 @@ static void expect_account(const char *format, const char *name, unsigned long l
     expect(text, value);
 }
 
-/* What the server can ask about itself at any time, each answer into a file of the folder. */
+/* All reports that the server can request at any time, each into a file of the folder. */
 static void report(const char *folder, const char *when)
 {
-    static const char *const questions[][2] = {
+    static const char *const requests[][2] = {
         {"threads", "threads --csv"},           {"stacks", "groups --csv --count 0 --stacks"},
         {"groups", "by-group --csv --count 0"}, {"tags", "by-tag --csv --count 0"},
         {"flows", "flows --csv --count 0"},     {"json", "by-group --json --count 0"}};
     char path[4096];
 
-    for (size_t i = 0; folder && i < sizeof(questions) / sizeof(questions[0]); i++) {
-        snprintf(path, sizeof(path), "%s/%s.%s", folder, when, questions[i][0]);
+    for (size_t i = 0; folder && i < sizeof(requests) / sizeof(requests[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s.%s", folder, when, requests[i][0]);
         int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-        int code = mtrace_report(questions[i][1], fd);
+        int code = mtrace_report(requests[i][1], fd);
         if (code != (mtrace_present() ? 0 : ENOTCONN))
             fprintf(stderr, "%s: %s\n", path, strerror(code));
         close(fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Changes its directory and umask; nothing may appear where it went. */
+/* Changes its directory and umask; no file may appear in the new directory. */
 #include "tests/workloads/workload.h"
 
 #include <dirent.h>

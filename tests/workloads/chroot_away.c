@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Moves into an empty root directory and goes on allocating: the log's path is no longer there. */
+/* Moves into an empty root directory and continues to allocate: the log's path no longer exists. */
 #include "tests/workloads/workload.h"
 
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * container_table: every container of the standard library by every kind of allocator, and every kind of pointer, with
- * one walk over all of them: each block that they own is claimed, once, and nothing else.
+ * container_table: every standard container with every kind of allocator and pointer, in one object
+ * walk: each of their blocks is claimed once, and no other block.
  */
 #include "tests/workloads/workload.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 const std::string long_text(100, 'x');
 
-/* An allocator with a state, that is never made of nothing, and goes along with what it made. */
+/* A stateful allocator without a default constructor, which propagates with its container. */
 template <class T> struct stateful {
     using value_type = T;
     using propagate_on_container_copy_assignment = std::true_type;
@@ -73,7 +73,7 @@ struct salted {
 template <class Allocator, class T>
 using of = typename std::allocator_traits<Allocator>::template rebind_alloc<T>;
 
-/* All of them by one allocator. */
+/* All of them with one allocator. */
 template <class A> struct by {
     using text = std::string;
     using entry = std::pair<const text, text>;
@@ -160,7 +160,7 @@ struct part {
     }
 };
 
-struct unfinished; /* no more is known of it here */
+struct unfinished; /* more is not known of it here */
 
 struct free_it {
     void operator()(void *block) const
@@ -237,7 +237,7 @@ static_assert(
         && !std::allocator_traits<pooled_stateful>::is_always_equal::value,
     "as of the allocator inside");
 
-/* Containers that take their allocator, and its pool, along; those that do not copy what is in them. */
+/* Containers whose allocator, and its pool, propagate; those that do not copy their elements. */
 bool moves_along()
 {
     std::size_t count[2] = {0, 0};
@@ -255,7 +255,7 @@ bool moves_along()
 
 #if defined(__GLIBCXX__)
 
-/* Elements of deques that are laid out in another way than libstdc++'s own: a program may specialize them. */
+/* Elements of deques with another layout than libstdc++'s own: a program may specialize them. */
 struct apart {
     int value;
 };
@@ -270,7 +270,8 @@ struct a_word {
     void *word;
 };
 
-/* One chunk; its iterators have what those of libstdc++ have, and some have a word more, but stand nowhere in the deque. */
+/* One chunk. Its iterators have the members of libstdc++'s, and some have one more, but point
+ * nowhere in the deque. */
 template <class T, class Words> struct other_deque {
     struct iterator : Words {
         T *_M_cur, *_M_first, *_M_last;
@@ -321,8 +322,9 @@ class deque<further_apart, allocator<further_apart>> : public other_deque<furthe
 
 namespace {
 
-/* What is not known of it is said, once, and of the rest nothing is invented: n bytes are claimed beside the deque's own. */
-template <class T> bool is_said(const T &deque, const char *why, std::size_t n)
+/* Unknown parts cause one warning, and no other sizes are invented: n bytes are claimed beside the
+ * deque's own. */
+template <class T> bool is_printed(const T &deque, const char *why, std::size_t n)
 {
     const char *const *texts = nullptr;
     mtrace::walk walk;
@@ -333,14 +335,14 @@ template <class T> bool is_said(const T &deque, const char *why, std::size_t n)
     return mtrace_walk_total_bytes(walk.get()) == sizeof(deque) + n;
 }
 
-bool other_layouts_are_said()
+bool other_layouts_are_printed()
 {
 #if defined(__GLIBCXX__)
     static std::deque<apart> deque;
     static std::deque<further_apart> further;
 
-    return is_said(deque, "the deque is laid out in another way", 8 * sizeof(apart))
-           && is_said(further, "its allocator has pointers of its own", 0);
+    return is_printed(deque, "the deque is laid out in another way", 8 * sizeof(apart))
+           && is_printed(further, "its allocator has pointers of its own", 0);
 #else
     return true;
 #endif
@@ -372,7 +374,8 @@ int main()
     std::size_t n = mtrace_walk_warnings(walk.get(), &texts);
     for (std::size_t i = 0; i < n && i < 64; i++)
         std::fprintf(stderr, "%s\n", texts[i]);
-    expect("wrong_answers", mtrace_present() ? n + !moves_along() + !other_layouts_are_said() : 0);
+    expect("wrong_answers",
+           mtrace_present() ? n + !moves_along() + !other_layouts_are_printed() : 0);
     expect("object_warnings", 0);
 #if defined(__GLIBCXX__) /* with other libraries some are leaves */
     expect("unclaimed_mine", 0);

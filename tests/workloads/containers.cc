@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * containers: objects made of what the standard library has; every block that they own is claimed, once, and
- * nothing else; and an allocator that reports to a pool.
+ * containers: objects made of standard containers, in one object walk: every block of theirs is
+ * claimed once, and no other block; and an allocator that reports to a pool.
  */
 #include "tests/workloads/workload.h"
 

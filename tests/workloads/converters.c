@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens and closes converters in turn. The C library loads a module for each and unloads those not
- * used of late, with no call of dlclose that anyone sees; the next takes its place. These modules
- * allocate when they begin: each block has to be theirs.
+ * Opens and closes converters in turn. The C library loads a module for each and unloads old ones
+ * without a visible call of dlclose; the next takes their place. These modules allocate when they
+ * are initialized: each block must be attributed to its module.
  */
 #include "tests/workloads/workload.h"
 
@@ -10,7 +10,7 @@
 
 enum {
     N_ROUNDS = 60,
-    N_CHARSETS = 7, /* another order in each round, so that each comes where others were */
+    N_CHARSETS = 7, /* another order in each round, so that modules change places */
 };
 
 int main(void)

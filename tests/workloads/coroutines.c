@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Coroutines with ucontext: stacks change under one thread, and are unmapped while nobody runs on
- * them, so that whoever remembers a stack must not read it unproven.
+ * Coroutines with ucontext: the stack changes below one thread, and stacks are unmapped when no
+ * coroutine runs on them. A collector that caches a stack must not read it without a check.
  */
 #include "tests/workloads/workload.h"
 

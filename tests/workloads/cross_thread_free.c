@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A producer allocates, a consumer frees, through a ring without locks: every block changes
- * hands. */
+/* A producer allocates, a consumer frees, through a lock-free ring: another thread frees every
+ * block. */
 #include "tests/workloads/workload.h"
 
 #include <pthread.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two threads free each other's blocks, and the address of the one is soon that of the other's:
- * seen from a thread alone, it frees what it allocated. Between, both have temporary blocks of
- * their own: of many sizes, and of a process that is a second old. A part of the timeline is a
- * thousandth of that, and pairs that begin and end in two parts are not elided. With the argument
- * "alike" there is neither: little can be elided, and hardly anything of the log is not as
- * expected.
+ * Two threads free each other's blocks, and soon reuse each other's addresses: to a single thread
+ * it looks as if it freed its own blocks. Between, both have temporary blocks of their own, of many
+ * sizes. The process is a second old. A part of the timeline is a thousandth of that, and pairs
+ * that begin and end in two parts are not elided. With the argument "alike" neither holds: few
+ * blocks can be elided, and nearly all of the log is as predicted.
  */
 #include "tests/workloads/workload.h"
 
@@ -20,8 +19,8 @@ enum {
     N_SIZES = 20, /* of temporary ones */
 };
 
-/* A block that is handed over. Who waits sleeps: on a busy machine two that yield to each other get
- * nowhere. */
+/* A block that is handed over. The waiting thread sleeps: on a busy machine two threads that yield
+ * to each other make no progress. */
 struct hand_over {
     sem_t is_there;
     void *block;
@@ -91,7 +90,7 @@ int main(int argc, char **argv)
         skip("the allocator gave out other addresses");
     expect_own();
     expect("with_elided", own.allocated);
-    expect("with_culled_bytes", own.allocated_bytes);
+    expect("with_elided_bytes", own.allocated_bytes);
     expect("crossed", 2 * N_ROUNDS);
     return 0;
 }

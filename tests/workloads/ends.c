@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocates, tells what it did, and ends in the way its argument names. */
+/* Allocates, prints its counts, and ends in the way that its argument names. */
 #include "tests/workloads/workload.h"
 
 #include <pthread.h>

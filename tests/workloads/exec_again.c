@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocates, then replaces itself twice; blocks lost at exec are not leaks of the next image. */
+/* Allocates, then execs itself twice; blocks lost at exec are not leaks of the next image. */
 #include "tests/workloads/workload.h"
 
 #include <string.h>

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exec_ordered: waits for a line without one event of the heap, executes itself again, makes five
- * blocks, waits for another line.
+ * exec_ordered: waits for a line without any heap event, executes itself again, makes five blocks,
+ * waits for another line. Prints "ready" before each wait. After "ready" it neither allocates nor
+ * frees, so it can handle commands only at the exec.
  *
- * With "fork": does not execute itself, but forks; the child allocates until the other line comes,
- * and makes the blocks then. With "forks": at each of three lines forks a child that makes the
- * blocks at once.
- *
- * Says "ready" before each wait. Nothing that it does after "ready" allocates or frees, so what it
- * is ordered meanwhile it can do at the exec only.
+ * With "fork" it forks instead of the exec; the child allocates until the other line comes, and
+ * makes the blocks then. With "forks" it forks a child at each of three lines, which makes the
+ * blocks immediately.
  */
 #include <poll.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 
-/* False: this kernel has no filters. */
+/* Returns false if this kernel has no filters. */
 static bool forbid(unsigned system_call)
 {
     struct sock_filter program[] = {

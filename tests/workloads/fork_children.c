@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forks while other threads allocate all the time; the children allocate, free an inherited block
- * and end in different ways. Nothing they do belongs to the parent.
+ * Forks while other threads allocate; the children allocate, free an inherited block and end in
+ * different ways. None of their events belongs to the parent.
  */
 #include "tests/workloads/workload.h"
 
@@ -65,7 +65,8 @@ int main(int argc, char **argv)
         pthread_join(threads[i], NULL);
     own_free(inherited, 3);
     own_malloc(4);
-    /* How often the noise came around differs from run to run, so only what stayed is told. */
+    /* The number of rounds of the other threads differs from run to run, so only lasting blocks are
+     * printed. */
     expect("leaked_blocks", own.allocated - own.freed);
     expect("leaked_bytes", own.allocated_bytes - own.freed_bytes);
     expect("children_status", (unsigned long long)status_sum);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A timer's handler forks, also where it interrupted the allocator or what watches it. The child
- * returns from the handler, and the code that was interrupted in its parent goes on in it.
+ * A timer's handler forks, also where it interrupted the allocator or the collector. The child
+ * returns from the handler and continues the interrupted code of its parent.
  *
  * fork_in_handler HOW N_FORKS [N_THREADS]: fork; atfork, whose handler in the child allocates;
  * _Fork; syscall. N_THREADS others have allocated and wait.
@@ -87,7 +87,7 @@ static void start_threads(unsigned n_threads)
 
 static void work_until(unsigned n_forks)
 {
-    own_free(own_malloc(0), 0); /* the first of all takes locks, whatever its size */
+    own_free(own_malloc(0), 0); /* the first block of all takes locks, whatever its size */
     while (n_forked < n_forks) {
         void *block;
         if (!is_armed && !is_child) {
@@ -95,7 +95,7 @@ static void work_until(unsigned n_forks)
             is_armed = 1;
             setitimer(ITIMER_REAL, &soon, NULL);
         }
-        /* Of a size for which glibc takes no lock: fork may be called then. */
+        /* Of a size for which glibc takes no lock: fork is allowed then. */
         block = own_malloc(0);
         own_free(block, 0);
         if (is_child)

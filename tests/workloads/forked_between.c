@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forked_between WHAT [PLUGIN [leave]]: a handler forks at each instruction of the collector in a
- * call that says something about the program: a name, a phase, a mapping. The child returns from
- * the handler, and what was interrupted in its parent goes on in it. WHAT: see `calls`; report:
- * while it waits for one; message: what a child says that is not recorded.
+ * forked_between WHAT [PLUGIN [leave]]: a signal handler forks at each instruction of the collector
+ * in a call about the program itself: a name, a phase, a mapping. The child returns from the
+ * handler and continues the interrupted code. WHAT: see `calls`; report: while it waits for one;
+ * message: a message of an unrecorded child.
  *
- * leave: the handler does not fork, but leaves by siglongjmp. Nothing that was opened or mapped may
- * be left behind.
+ * leave: the handler does not fork, but leaves by siglongjmp. No opened file or mapping may be left
+ * behind.
  */
 #include "include/mtrace.h"
 #include "include/mtrace_objects.h"
@@ -29,11 +29,11 @@
 #include <sys/wait.h>
 
 enum {
-    MOST_POINTS = 30000,
+    MAX_POINTS = 30000,
     N_AFTER = 10,
     N_REPORTS = 20,
-    MOST_PAGES_MORE = 4096,
-    MOST_DESCRIPTORS = 65536,
+    MAX_PAGES_MORE = 4096,
+    MAX_DESCRIPTORS = 65536,
     N_KEY_ROUNDS = 4, /* of destructors, of glibc */
     ALARM_US = 3000,
     N_REPORTS_LEFT = 4,
@@ -83,12 +83,12 @@ static unsigned count_descriptors(void)
 {
     unsigned n = 0;
 
-    for (int i = 0; i < MOST_DESCRIPTORS; i++)
+    for (int i = 0; i < MAX_DESCRIPTORS; i++)
         n += fcntl(i, F_GETFD) >= 0;
     return n;
 }
 
-/* ---- what is interrupted: before, the call, after ---- */
+/* ---- the interrupted code: before, the call, after ---- */
 
 static char name[64];
 static int fd = -1;
@@ -170,7 +170,7 @@ static void name_itself(void)
     prctl(PR_SET_NAME, name, 0, 0, 0);
 }
 
-/* First what has no event of its own: behind the first one that forks all our memory is
+/* Calls without an event of their own come first: after the first one that forks all memory is
  * inherited. */
 static void trim(void)
 {
@@ -251,7 +251,7 @@ static void be_silent(void)
 {
 }
 
-/* Only to see that a child that has no log has none to speak into. */
+/* Only to see that a child without a log writes to none. */
 static void speak_in_child(void)
 {
     void (*speak)(uint64_t) =
@@ -275,7 +275,7 @@ static void be_child(void)
     _exit(0);
 }
 
-/* ---- the end of a thread: from where its function returns to a destructor behind the collector's
+/* ---- the end of a thread: from the return of its function to a destructor after the collector's
  * last one ---- */
 
 static const struct stepper_point *point_now; /* NULL: look for points */
@@ -364,7 +364,7 @@ static void interrupt(const struct call *call, const struct stepper_point *point
 
 static void interrupt_each(const struct call *call)
 {
-    static struct stepper_point points[MOST_POINTS];
+    static struct stepper_point points[MAX_POINTS];
     unsigned n_points;
 
     call->before();
@@ -372,7 +372,7 @@ static void interrupt_each(const struct call *call)
     call->after();
     interrupt(call, NULL);
     n_points = stepper_n_points();
-    if (n_points > MOST_POINTS || (n_points == 0 && mtrace_present()))
+    if (n_points > MAX_POINTS || (n_points == 0 && mtrace_present()))
         abort();
     for (unsigned i = 0; i < n_points; i++)
         points[i] = stepper_point(i);
@@ -382,7 +382,7 @@ static void interrupt_each(const struct call *call)
         fprintf(stderr, "%u of %u points forked, %u well\n", n_forked, n_points, n_well);
 }
 
-/* What is written to it blocks. */
+/* A write to it blocks. */
 static int open_full_pipe(int *ret_other)
 {
     static const char bytes[65536];
@@ -397,7 +397,7 @@ static int open_full_pipe(int *ret_other)
     return ends[1];
 }
 
-/* It waits for the recorder, and forks there; or for who reads the answer, and leaves. */
+/* It waits for the recorder, and forks there; or for the reader of the answer, and leaves. */
 static void ask_often(void)
 {
     const struct itimerval often = leaves ? (struct itimerval){{0, 0}, {1, 0}}
@@ -419,20 +419,21 @@ static void ask_often(void)
     }
     setitimer(ITIMER_REAL, &never, NULL);
     close(to);
-    if (leaves) /* closes what the last one left: the write to a closed descriptor fails */
+    if (leaves) /* closes the descriptor that the last one left: the write to it fails */
         (void)mtrace_report("summary", to);
     close(other);
     if (getenv("STEPPED_SAY"))
         fprintf(stderr, "%u forked, %u well\n", n_forked, n_well);
 }
 
-/* Some memory is the collector's for good, as is that of an answer that is not asked for again. */
+/* Some memory stays with the collector for good, as does that of an answer that is not requested
+ * again. */
 static bool has_left_nothing(unsigned n_descriptors, unsigned long n_pages)
 {
     unsigned n_descriptors_now = count_descriptors();
     unsigned long n_pages_now = count_pages();
 
-    if (!leaves || (n_descriptors_now == n_descriptors && n_pages_now < n_pages + MOST_PAGES_MORE))
+    if (!leaves || (n_descriptors_now == n_descriptors && n_pages_now < n_pages + MAX_PAGES_MORE))
         return true;
     fprintf(stderr, "%u descriptors, then %u; %lu pages, then %lu\n", n_descriptors,
             n_descriptors_now, n_pages, n_pages_now);

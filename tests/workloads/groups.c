@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * groups: one part of the check list of groups after another, by the name in argv[1]; what was
- * charged to whom is counted here, by the names of the groups, and compared with the database.
+ * groups: parts of the check list of groups, by the name in argv[1]. The program counts what is
+ * charged to each group by name, and the test compares that with the database.
  */
 #include "include/mtrace.h"
 #include "tests/workloads/workload.h"
@@ -17,17 +17,17 @@ enum {
     N_IDS = 1000,
     N_SWITCHES = 200000,
     A_MILLION = 1000000,
-    PHASES_KEPT = 1024, /* that are open at once, as mtrace.h says */
+    PHASES_KEPT = 1024, /* that are open at the same time, as in mtrace.h */
     PHASES_TOO_MANY = 76,
 };
 
-/* One block, charged to whoever is entered; kept. */
+/* One block, charged to the current group; kept. */
 static void *block(unsigned n)
 {
     return own_malloc(n);
 }
 
-/* T1: ids begin behind the root, are never given again, and the root and nobody have their own. */
+/* T1: ids begin after the root, are never reused, and root and untracked have fixed ones. */
 static void ids(void)
 {
     uint32_t last = MTRACE_GROUP_ROOT;
@@ -91,7 +91,7 @@ static void *exit_scope_of_another(void *argument)
     return NULL;
 }
 
-/* T3: scopes that were ended, are another thread's, or were left by longjmp. */
+/* T3: scopes that were ended, belong to another thread, or were left by longjmp. */
 static void stale(void)
 {
     static jmp_buf back;
@@ -106,7 +106,7 @@ static void stale(void)
     mtrace_exit(b); /* stale 1 */
     block(1);
     c = mtrace_enter(inner);
-    mtrace_exit(b); /* stale 2: c has its place */
+    mtrace_exit(b); /* stale 2: c replaced it */
     block(10);
     pthread_create(&thread, NULL, exit_scope_of_another, &c); /* stale 3 */
     pthread_join(thread, NULL);
@@ -116,7 +116,7 @@ static void stale(void)
         mtrace_enter(inner);
         longjmp(back, 1);
     }
-    mtrace_exit(c); /* and what longjmp left */
+    mtrace_exit(c); /* and those that longjmp left */
     block(2);
     mtrace_exit(a);
     mtrace_exit(c);            /* stale 4 */
@@ -125,7 +125,7 @@ static void stale(void)
     a = mtrace_phase_begin("goes on");
     for (unsigned i = 0; i < 20; i++)
         mtrace_phase_end(mtrace_enter(
-            MTRACE_GROUP_ROOT)); /* stale 5 to 24: whatever their numbers are, they end no phase */
+            MTRACE_GROUP_ROOT)); /* stale 5 to 24: none of these numbers ends a phase */
     mtrace_exit(a);              /* stale 25 */
     block(5);
     expect("group_bytes.outer", OWN_BYTES(1) + OWN_BYTES(2));
@@ -137,7 +137,7 @@ static void stale(void)
     expect("bad_handles", 1);
 }
 
-/* T4: tags are copied, and the same key and value is one tag whoever has it. */
+/* T4: tags are copied, and the same key and value is one tag in all groups. */
 static void tags(void)
 {
     char tenant[16] = "acme";
@@ -168,7 +168,7 @@ static void tags(void)
     expect("tags", 4);
 }
 
-/* T5 and T6: requested and usable bytes, by group of birth and of the end. */
+/* T5 and T6: requested and usable bytes, by group of allocation and of free. */
 static void ends_elsewhere(void)
 {
     uint32_t maker = mtrace_group_intern("maker", NULL, 0);
@@ -200,7 +200,7 @@ static void ends_elsewhere(void)
     expect("usable_is_known", 1);
 }
 
-/* T8: charged to nobody, and counted nevertheless. */
+/* T8: untracked, and still counted. */
 static void untracked(void)
 {
     uint32_t group = mtrace_group_intern("group", NULL, 0);
@@ -219,8 +219,8 @@ static void untracked(void)
     expect("freed_in.untracked", OWN_BYTES(20));
 }
 
-/* T9: off and on again; blocks that are freed meanwhile do not stay live, those that are resized
- * stay what they were. */
+/* T9: off and on again; blocks freed while it is off do not stay live, and resized ones keep their
+ * group. */
 static void switching(void)
 {
     uint32_t group = mtrace_group_intern("group", NULL, 0);
@@ -245,7 +245,7 @@ static void switching(void)
     expect("wrong_answers", n_wrong);
     expect("group_bytes.group", OWN_BYTES(1) + OWN_BYTES(2) + OWN_BYTES(3) + OWN_BYTES(30));
     expect("group_leaked.group", OWN_BYTES(2) + OWN_BYTES(30));
-    expect("untracked_frees", 2); /* the realloc that nobody saw the block of, too */
+    expect("untracked_frees", 2); /* also the realloc of a block that was not recorded */
 }
 
 static void *adopt(void *argument)
@@ -274,7 +274,7 @@ static void *inherit(void *argument)
     return NULL;
 }
 
-/* T11: a group goes on in another thread, by a context or because threads inherit, and in a
+/* T11: a group continues in another thread, by a context or because threads inherit, and in a
  * child. */
 static void handed_over(void)
 {
@@ -402,7 +402,7 @@ static void phases(void)
     expect("unknown_phase_ends", 1);
 }
 
-/* A million groups' worth of ids is reached by registering only; these are entered, too. */
+/* A million group ids are reached by registering; these groups are also entered. */
 static void many(void)
 {
     uint32_t ids[64];
@@ -425,8 +425,8 @@ static void many(void)
     expect("tag_bytes.number=63", N_SWITCHES / 64 * OWN_BYTES(0));
 }
 
-/* More groups than any table of 2^16 has, each entered and left; what is charged to the last ones
- * is found by their tags. */
+/* More groups than any table of 2^16 entries holds, each entered and left; the last ones are found
+ * by their tags. */
 static void a_million(void)
 {
     struct mtrace_tag tag = {"number", NULL};
@@ -450,8 +450,8 @@ static void a_million(void)
     expect_own();
 }
 
-/* One in another, deeper than is kept: the outermost are, the others are counted, and so are their
- * ends. */
+/* Phases nested deeper than the limit: the outermost are kept, the others are counted, and so are
+ * their ends. */
 static void deep_phases(void)
 {
     static struct mtrace_scope all[PHASES_KEPT + PHASES_TOO_MANY];
@@ -482,7 +482,7 @@ static void deep_phases(void)
 enum {
     N_CROWD = 1000,
     N_AT_ONCE = 100,
-    N_DEEP = 600, /* more scopes than have room beside the thread, and in its first page */
+    N_DEEP = 600, /* more scopes than fit beside the thread, and in its first page */
 };
 
 static void *nest(void *unused)
@@ -513,7 +513,7 @@ static void crowd(void)
     expect("groups_named.crowd", 1);
 }
 
-/* As programs declare them that were written for bytehound. */
+/* Declarations as in programs that were written for bytehound. */
 void memory_profiler_start(void) __attribute__((weak));
 void memory_profiler_stop(void) __attribute__((weak));
 void memory_profiler_sync(void) __attribute__((weak));

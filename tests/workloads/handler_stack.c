@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handler_stack PLUGIN FUNCTION: the unwind tables of a plugin cannot be read when a function of it
- * allocates for the first time. Whoever reads them causes a signal, whose handler has no stack of
- * its own: it must find itself on that of the thread, as one that stops threads and scans their
- * stacks relies on, with all the room that is there. It makes the tables readable. Prints `handlers
- * N elsewhere M`, not compared with an untracked run but by tests/preload/law.py.
+ * handler_stack PLUGIN FUNCTION: the unwind tables of a plugin are unreadable when a function of it
+ * allocates for the first time. Reading them causes a signal, whose handler has no alternate stack.
+ * The handler must run on the thread's own stack, with all of its space, as handlers that scan
+ * stacks expect. It makes the tables readable. Prints `handlers N elsewhere M`, not compared with
+ * an untracked run but by tests/preload/law.py.
  */
 #include "tests/workloads/workload.h"
 
@@ -41,7 +41,7 @@ static void on_signal(int number)
     mprotect((void *)tables.start, tables.size_bytes, PROT_READ);
 }
 
-/* The segment of the plugin that has its unwind tables: nobody else needs it. */
+/* The segment of the plugin that has its unwind tables: only the unwinder reads it. */
 static int find_tables(struct dl_phdr_info *object, size_t size_bytes, void *address)
 {
     uintptr_t at = 0;

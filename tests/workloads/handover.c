@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two threads take the same block from each other, as fast as an allocator without locks can do it.
- * With `no_tsc` the program first forbids itself the counter that time stamps are made of.
+ * Two threads take the same block from each other, as fast as a lock-free allocator can do it. With
+ * `no_tsc` the program first forbids itself the time stamp counter.
  */
 #include "tests/workloads/handover.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* handover: between the workload of that name and the allocator it brings along. */
+/* handover: shared by the workload of that name and its allocator. */
 #ifndef MTRACE_TESTS_HANDOVER_H
 #define MTRACE_TESTS_HANDOVER_H
 

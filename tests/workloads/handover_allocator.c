@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An allocator without locks and without caches: what one thread frees is at once what another
- * gets. Blocks of HANDOVER_BYTES come from one global list, which has fewer of them than there are
- * threads. A thread gets none that it had last; without another it waits. All else is cut from an
- * arena and never reused.
+ * A lock-free allocator without caches: a block that one thread frees is immediately available to
+ * others. Blocks of HANDOVER_BYTES come from one global list, which has fewer of them than there
+ * are threads. A thread never gets the block that it had last; without another it waits. All other
+ * memory is cut from an arena and never reused.
  */
 #include "tests/workloads/handover.h"
 
@@ -20,7 +20,7 @@ enum {
     SPINS = 2000,
 };
 
-/* In front of each block. */
+/* Header of each block. */
 struct header {
     _Atomic uint32_t next; /* in the list: place of the next block, 0 = end */
     _Atomic int32_t last_owner;
@@ -61,7 +61,7 @@ static void push(uint32_t place)
                                                     memory_order_relaxed));
 }
 
-/* Who reads the last owner of a block that was taken meanwhile fails at the exchange. */
+/* A thread that reads the last owner of a block that was taken since fails at the exchange. */
 static bool is_for_me(uint64_t head)
 {
     return (uint32_t)head != 0
@@ -104,7 +104,7 @@ static uint32_t take_over(void)
     return place;
 }
 
-/* The functions below use this one, not malloc, which a preloaded library may stand before. */
+/* The functions below use this one, not malloc, which a preloaded library may replace. */
 static void *get(size_t size_bytes)
 {
     uint32_t place = size_bytes == HANDOVER_BYTES ? take_over() : cut(size_bytes);

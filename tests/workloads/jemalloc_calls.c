@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Linked with jemalloc: the usual calls and jemalloc's own, with jemalloc still behind them. */
+/* Linked with jemalloc: the standard calls and jemalloc's own, which must still reach jemalloc. */
 #include "tests/workloads/workload.h"
 
 #include <malloc.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jit_code [ADDRESS]: calls that pass through code made at run time. One piece of it has a frame
- * pointer, the other has none but unwind tables given to libgcc (__register_frame), which libgcc
- * alone knows. ADDRESS: where to put it, e.g. between the segments of the program.
+ * jit_code [ADDRESS]: calls through code generated at run time. One function has a frame pointer,
+ * the other has only unwind tables registered with libgcc (__register_frame). ADDRESS: where to put
+ * it, e.g. between the segments of the program.
  */
 #include "tests/workloads/workload.h"
 
@@ -43,7 +43,7 @@ static struct {
 
 extern void __register_frame(void *);
 
-/* In a gap of the program when it is linked so. */
+/* Lies in a gap of the program when it is linked with one. */
 __attribute__((section(".far"), used)) int far_function(int x)
 {
     return x + 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * knows_itself FOLDER: keeps books of what each of its threads holds, and who freed whose blocks;
- * then asks for reports, each into a file of the folder, while nothing changes any more. For
+ * knows_itself FOLDER: counts the blocks of each of its threads, and which thread freed them. Then
+ * it requests reports, each into a file of the folder, while nothing changes. For
  * tests/e2e/live_checklist.py.
  */
 #include "include/mtrace.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    N_GONE = 1100, /* threads that are no more; more than alloc-track can hold */
+    N_GONE = 1100, /* exited threads; more than alloc-track can hold */
     N_STAY = 3,
     N_THREADS = N_GONE + N_STAY,
 };
@@ -31,7 +31,7 @@ static struct {
 
 static pthread_barrier_t g_all_there, g_asked;
 
-/* The call site of what stays; inlined nowhere. */
+/* The call site of lasting blocks; never inlined. */
 __attribute__((noinline)) static void *keep_for_life(unsigned n)
 {
     return own_malloc(n);
@@ -91,10 +91,10 @@ static void *stay(void *argument)
     return argument;
 }
 
-/* All files are open before the first question: asking allocates nothing. */
+/* All files are open before the first request: requests allocate nothing. */
 static void ask_all(const char *folder)
 {
-    static const char *const questions[][2] = {
+    static const char *const requests[][2] = {
         {"threads.csv", "threads --csv --count 0"},
         {"threads.txt", "threads --wide --count 0"},
         {"threads.json", "threads --json --count 0"},
@@ -119,20 +119,20 @@ static void ask_all(const char *folder)
     };
 
     enum {
-        N = sizeof(questions) / sizeof(questions[0])
+        N = sizeof(requests) / sizeof(requests[0])
     };
 
     int fds[N];
 
     for (int i = 0; i < N; i++) {
         char path[4096];
-        snprintf(path, sizeof(path), "%s/%s", folder, questions[i][0]);
+        snprintf(path, sizeof(path), "%s/%s", folder, requests[i][0]);
         fds[i] = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     }
     for (int i = 0; i < N; i++) {
-        int code = mtrace_report(questions[i][1], fds[i]);
+        int code = mtrace_report(requests[i][1], fds[i]);
         if (code != (mtrace_present() ? 0 : ENOTCONN))
-            fprintf(stderr, "%s: %s\n", questions[i][0], strerror(code));
+            fprintf(stderr, "%s: %s\n", requests[i][0], strerror(code));
         close(fds[i]);
     }
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * late_operators PLUGIN LIBRARY...: a C program, whose operators of C++ come and go with a plugin:
- * threads of it make objects and delete them, while libraries that were loaded before it, and have
- * nothing to do with it, are unloaded. `cost` in place of the libraries: so many objects, and
- * nothing else.
+ * late_operators PLUGIN LIBRARY...: a C program whose C++ operators come and go with a plugin: its
+ * threads make objects and delete them, while unrelated libraries that were loaded before it are
+ * unloaded. `cost` in place of the libraries: so many objects, and nothing else.
  */
 #include "tests/workloads/workload.h"
 
@@ -18,7 +17,7 @@ enum {
     N_ROUNDS = 40,
     N_AT_ONCE = 20,
     N_FOR_COST = 10000,
-    MOST_LIBRARIES = 16,
+    MAX_LIBRARIES = 16,
 };
 
 static int (*make)(int n);
@@ -59,11 +58,11 @@ static void *open_plugin(const char *path)
 
 static void run_round(const char *path, char **libraries)
 {
-    void *handles[MOST_LIBRARIES];
+    void *handles[MAX_LIBRARIES];
     void *plugin;
     size_t n = 0;
 
-    for (; libraries[n] && n < MOST_LIBRARIES; n++)
+    for (; libraries[n] && n < MAX_LIBRARIES; n++)
         handles[n] = dlopen(libraries[n], RTLD_NOW | RTLD_LOCAL);
     plugin = open_plugin(path);
     atomic_store(&is_over, false);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A C++ plugin of a C program: each object is one block by operator new, which is the C++ library's, or with OWN_OPERATORS the plugin's. */
+/* A C++ plugin of a C program: each object is one block by operator new of the C++ library, or with
+ * OWN_OPERATORS of the plugin. */
 #include "tests/workloads/workload.h"
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Children that the C library makes inside its own functions. Each leaks blocks of a size of its
- * own: 2 in forkpty, 3 in _Fork, 4 in system and in popen, 5 in the daemon that goes on at the end.
- * `libc_children leaf` is what system and popen run.
+ * Children that the C library creates inside its own functions. Each leaks blocks of its own size:
+ * 2 in forkpty, 3 in _Fork, 4 in system and in popen, 5 in the daemon that runs on at the end.
+ * `libc_children leaf` is the program of system and popen.
  */
 #include "tests/workloads/workload.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* RLIMIT_AS leaves a little; calls that must fail do fail, with errno and old blocks as they
- * were. */
+/* RLIMIT_AS leaves little memory: impossible calls fail as unrecorded, with errno, and old blocks
+ * are unchanged. */
 #include "tests/workloads/workload.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Code without unwind tables allocates on a stack made by hand, with a frame pointer that points
- * just behind that stack: into a neighbour that is there at first, and gone later. Whoever guessed
- * a caller by that frame pointer must not read there again.
+ * Code without unwind tables allocates on a stack made by hand, whose frame pointer points just
+ * beyond that stack: into a neighbouring mapping that is unmapped later. A collector that guessed a
+ * caller by that frame pointer must not read there again.
  */
 #include "tests/workloads/workload.h"
 
@@ -44,7 +44,7 @@ static void allocate(char *stack_end, void *frame)
     }
 }
 
-/* What looks like a frame, and its caller's on the next page; both of code without tables. */
+/* Looks like a frame, with its caller's on the next page; both of code without tables. */
 static void make_frames(char *at, char *outer)
 {
     uintptr_t inner_words[] = {(uintptr_t)outer, (uintptr_t)own_malloc_on + 5};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many_children N: N children that are there at once. Each makes 100 blocks, waits until all of
- * them and their recorder had time for it, and makes 20000 more. All blocks are of 777 bytes, and
- * freed.
+ * many_children N: N children that run together. Each makes 100 blocks, waits until all of them and
+ * their recorder had time for it, and makes 20000 more. All blocks are of 777 bytes, and freed.
  */
 #include "tests/workloads/workload.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* many_modules PLUGIN N: so many copies of a library are open at once; a function of each leaks. */
+/* many_modules PLUGIN N: N copies of a library are open together; a function of each leaks. */
 #include "tests/workloads/workload.h"
 
 #include <dlfcn.h>
@@ -23,7 +23,7 @@ static int read_image(const char *path)
     return close(fd);
 }
 
-/* Each has a name and a file of its own, or the loader would know it. */
+/* Each has its own name and file; otherwise the loader would reuse the loaded one. */
 static void *open_copy(unsigned number)
 {
     char path[32];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mmap, munmap and mremap whose fate differs from piece to piece. Lengths are told apart from the C
- * library's by their protection: PROT_READ alone.
+ * mmap, munmap and mremap that act on parts of mappings. Their protection PROT_READ distinguishes
+ * them from the C library's.
  */
 #include "tests/workloads/workload.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An allocator's functions inside the program, by the names of mimalloc: one with six arguments,
- * one whose block has something in it at once, and one that is chosen at the start (IFUNC). All
- * pass on to libc.
+ * An allocator inside the program with mimalloc's names: one function with six arguments, one whose
+ * block is filled immediately, and one that is chosen at start (IFUNC). All forward to libc.
  */
 #include "tests/workloads/workload.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An allocator whose functions call one another by their exported names, so that whoever stands in
- * front of it sees calls within calls. It cuts blocks from an arena and reuses none.
+ * An allocator whose functions call each other by their exported names, so that an interposed
+ * library sees calls within calls. It cuts blocks from an arena and reuses none.
  */
 #include <errno.h>
 #include <signal.h>

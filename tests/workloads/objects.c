@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects: walks over objects, one part of the check list after another, by the name in argv[1].
- * What a walk prints is compared here, what it recorded with the database.
+ * objects: object walks, parts of the check list, by the name in argv[1]. The output of a walk is
+ * compared here, its recorded events with the database.
  */
 #include "include/mtrace_objects.h"
 #include "tests/workloads/workload.h"
@@ -14,7 +14,7 @@
 
 enum {
     TEXT_BYTES = 4096,
-    MOST_ROOTS = 4096, /* as mtrace_objects.h says */
+    MAX_ROOTS = 4096, /* as mtrace_objects.h says */
     LONG_LIST = 200000,
     N_THREADS = 8,
 };
@@ -26,7 +26,7 @@ static void check(bool is_right)
     n_wrong += mtrace_present() && !is_right;
 }
 
-/* What it prints, and how many warnings it has. */
+/* The output of a walk, and the number of its warnings. */
 static void check_walk(const struct mtrace_walk *walk, const char *expected, size_t n_warnings)
 {
     char text[TEXT_BYTES] = "";
@@ -111,7 +111,7 @@ static void visit_service(struct mtrace_visitor *visitor, const void *object)
     mtrace_visit_table(visitor, "slots", 16, "slot", service->slots, service->n_slots,
                        sizeof(struct slot), is_used, visit_slot);
     mtrace_visit_shared(visitor, "shared", sizeof(char *), "config", service->shared, 40, NULL);
-    mtrace_visit_opaque(visitor, "hidden", sizeof(service->hidden), "nobody knows its type");
+    mtrace_visit_opaque(visitor, "hidden", sizeof(service->hidden), "its type is unknown");
 }
 
 static struct name make_name(unsigned n)
@@ -137,7 +137,7 @@ static struct service make_service(char *shared)
 
 /* ---- the check list ---- */
 
-/* V1, V3, V7, V8: every call, in order of names; V14: what the tree has is what was claimed. */
+/* V1, V3, V7, V8: every call, in order of names; V14: the tree contains all claimed blocks. */
 static void every_call(void)
 {
     char *shared = malloc(50);
@@ -170,7 +170,7 @@ static void every_call(void)
                "service;slots;slot;value;text;char 8331\n"
                "service;small 16\n",
                1);
-    check(has_warning(walk, "service;hidden: nobody knows its type"));
+    check(has_warning(walk, "service;hidden: its type is unknown"));
     check(mtrace_walk_total_bytes(walk)
           == sizeof(service) + 40 + 10 * 16 + 8 * 24 + 777 + 3 * 1777 + 3 * 2777);
     check(mtrace_walk_record(walk, "every call") == 0);
@@ -224,15 +224,15 @@ static void visit_wrong(struct mtrace_visitor *visitor, const void *object)
         mtrace_objects_()->visit(visitor, &unknown, sizeof(unknown));
 }
 
-/* Three of itself in itself: each level would have three times as many as the one above. */
+/* An object with three references to itself: each level would have three times as many. */
 static void visit_endless(struct mtrace_visitor *visitor, const void *object)
 {
     mtrace_visit_array(visitor, "self", object, 3, sizeof(struct holder), visit_endless);
     mtrace_visit_array(visitor, "nothing", object, SIZE_MAX / 2, 0, visit_endless);
-    mtrace_visit_opaque(visitor, "unlikely", SIZE_MAX, "nobody knows its type");
+    mtrace_visit_opaque(visitor, "unlikely", SIZE_MAX, "its type is unknown");
 }
 
-/* V4: sizes that cannot be, here and beside the real blocks; pointers that are no blocks. */
+/* V4: impossible sizes, here and beside the real blocks; pointers that are no blocks. */
 static void bad_sizes(void)
 {
     char *block = own_malloc(0);
@@ -295,17 +295,17 @@ static void roots(void)
     expect("claimed_blocks", 2);
 }
 
-/* As many roots as there can be, and more; a place that is given up is used again. */
+/* The maximum of roots, and more; a removed root makes room for another. */
 static void many_roots(void)
 {
-    static struct holder all[MOST_ROOTS];
+    static struct holder all[MAX_ROOTS];
     struct mtrace_walk *walk = mtrace_walk_new();
     unsigned n = 0;
 
     mtrace_root_unregister(&g_root);
-    while (n < MOST_ROOTS && mtrace_root_register("many", &all[n], sizeof(all[n]), visit_root))
+    while (n < MAX_ROOTS && mtrace_root_register("many", &all[n], sizeof(all[n]), visit_root))
         all[n++].p = own_malloc(1);
-    check(n == (mtrace_present() ? MOST_ROOTS : 0));
+    check(n == (mtrace_present() ? MAX_ROOTS : 0));
     check(!mtrace_root_register("more", &g_root, sizeof(g_root), visit_root));
     check(mtrace_root_register("again", &all[0], sizeof(all[0]), visit_root) == mtrace_present());
     mtrace_root_unregister(&all[1]);
@@ -313,14 +313,14 @@ static void many_roots(void)
     g_root.p = own_malloc(1);
     mtrace_walk_roots(walk);
     check(mtrace_walk_total_bytes(walk)
-          == (mtrace_present() ? MOST_ROOTS * (sizeof(all[0]) + OWN_BYTES(1)) : 0));
+          == (mtrace_present() ? MAX_ROOTS * (sizeof(all[0]) + OWN_BYTES(1)) : 0));
     check(mtrace_walk_record(walk, "many") == 0);
     mtrace_walk_free(walk);
-    expect("claimed_blocks", MOST_ROOTS);
+    expect("claimed_blocks", MAX_ROOTS);
     expect("unclaimed_own", OWN_BYTES(1));
 }
 
-/* V6, V10: one object, with what it alone owns. */
+/* V6, V10: one object and the blocks that only it owns. */
 static void size_of_unique(void)
 {
     struct service service = make_service(malloc(50));
@@ -348,7 +348,7 @@ static void visit_slab_user(struct mtrace_visitor *visitor, const void *object)
     mtrace_visit_unique(visitor, "second", 8, "part", user->second, 200, NULL);
 }
 
-/* V9: memory that malloc knows nothing of. */
+/* V9: memory that malloc does not know. */
 static void arena(void)
 {
     uint32_t pool = mtrace_pool_create("arena");
@@ -445,8 +445,8 @@ static struct link *make_tree(unsigned depth)
     return link;
 }
 
-/* Rings, lists longer than any stack, and trees: no node more for a longer one. Two owners are
- * told. */
+/* Rings, lists longer than any stack, and trees: long lists get no more nodes. Two owners are
+ * reported. */
 static void cycles(void)
 {
     struct link *first = calloc(1, sizeof(*first));
@@ -479,12 +479,12 @@ static void twice(void)
     struct holder holders[2] = {{own_malloc(1)}, {NULL}};
     struct mtrace_walk *walk = mtrace_walk_new();
 
-    own_malloc(5); /* nobody's */
+    own_malloc(5); /* has no owner */
     holders[1] = holders[0];
     mtrace_walk_object(walk, "one", &holders[0], 8, visit_root);
     mtrace_walk_object(walk, "other", &holders[1], 8, visit_root);
     check(mtrace_walk_record(walk, "twice") == 0);
-    own_malloc(7); /* born behind the walk */
+    own_malloc(7); /* allocated after the walk */
     mtrace_walk_free(walk);
     expect("claimed_twice", 1);
     expect("claimed_own", OWN_BYTES(1));
@@ -492,7 +492,7 @@ static void twice(void)
     expect("pair_of_owners", 1);
 }
 
-/* What grew from one walk to the next. */
+/* Growth between two walks. */
 static void growth(void)
 {
     struct service service = make_service(NULL);
@@ -527,7 +527,7 @@ static void *walk_own(void *argument)
     return NULL;
 }
 
-/* Many at once, and a child that goes on with its parent's. */
+/* Many walks in parallel, and a child that continues with its parent's objects. */
 static void crowd(void)
 {
     pthread_t threads[N_THREADS];

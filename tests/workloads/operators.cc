@@ -34,7 +34,8 @@ void aligned()
     wide *block = static_cast<wide *>(keep(new wide));
     n_misaligned += reinterpret_cast<std::uintptr_t>(block) % 256 != 0;
     delete block;
-    /* The library rounds the size up to the alignment, so this is not a block of our own sizes. */
+    /* The library rounds the size up to the alignment, so this block has none of the workload's
+     * sizes. */
     void *raw = keep(::operator new(4000, std::align_val_t(4096)));
     n_misaligned += reinterpret_cast<std::uintptr_t>(raw) % 4096 != 0;
 }
@@ -51,7 +52,7 @@ unsigned long long too_much()
     return n_failed;
 }
 
-/* A handler is code of the program: it allocates, and throws what it likes, as often as without mtrace. */
+/* A new handler is code of the program: it allocates, and throws, as often as without mtrace. */
 unsigned long long n_handled;
 
 void throw_a_number()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * other_versions: calls of programs that were compiled with an earlier and with a later mtrace.h
- * than the collector: their structures have fewer members, or more. Nothing is written behind the
- * former, nothing read.
+ * other_versions: calls of programs compiled with an earlier and with a later mtrace.h than the
+ * collector: their structures have fewer or more members. The collector must not write or read
+ * beyond them.
  */
 #include "include/mtrace_objects.h"
 #include "tests/workloads/workload.h"
@@ -55,7 +55,7 @@ static struct {
 
 static char *g_block;
 
-/* As it was before there was `start`, with something else behind it. */
+/* As it was before `start` was added, followed by other data. */
 static void visit_early(struct mtrace_visitor *visitor, const void *object)
 {
     struct mtrace_member member = {.kind = MTRACE_MEMBER_VECTOR,
@@ -72,7 +72,7 @@ static void visit_early(struct mtrace_visitor *visitor, const void *object)
     mtrace_objects_()->visit(visitor, &member, offsetof(struct mtrace_member, start));
 }
 
-/* Roots as a later version has them, one behind the other. */
+/* Roots as a later version has them, one after another. */
 static struct {
     struct mtrace_root root;
     unsigned char more[MORE_BYTES];

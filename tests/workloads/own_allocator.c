@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The program defines malloc itself: nothing can be recorded, and the log has to say so. */
+/* The program defines malloc itself: nothing can be recorded, and the log must say so. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  *
  * echo: first waits for a line, and writes it back.
  */
-#define environ environ_of_libc /* ours is no pointer */
+#define environ environ_of_libc /* this one is no pointer */
 #include "tests/workloads/workload.h"
 #undef environ
 #include <pthread.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of functions and of a variable in libc. No header: it would say what they are there. */
+/* Names of functions and of a variable in libc. Without headers, which would declare them
+ * differently. */
 #include <unistd.h>
 
 struct own_environ {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pinned_pages SHAPE [SITES]: leaves a heap whose pages are held by few small blocks, trims it,
- * waits, frees the blocks of the sites named ("a", "b", "ab"), trims again, and says how much
+ * pinned_pages SHAPE [SITES]: makes a heap whose pages are held by few small blocks, trims it,
+ * waits, frees the blocks of the sites named ("a", "b", "ab"), trims again, and prints how much
  * memory the heap occupied before and after: "figure NAME VALUE". Without SITES nothing is freed.
  *
  * scattered  blocks of site a, far apart in one heap
@@ -121,7 +121,7 @@ static uint64_t heap_rss_bytes(void)
     return rss ? strtoull(rss + 5, NULL, 10) * 1024 : 0;
 }
 
-static void say_now(const char *name)
+static void print_now(const char *name)
 {
     struct timespec now;
 
@@ -153,7 +153,7 @@ int main(int argc, char **argv)
         free(fillers[i / N_FILLERS][i % N_FILLERS]);
     malloc_trim(0);
     usleep(20000);
-    say_now("at_unix_ns");
+    print_now("at_unix_ns");
     say("rss_before", heap_rss_bytes());
     usleep(20000);
     if (strchr(sites, 'a'))

@@ -20,10 +20,10 @@
 #include <sys/wait.h>
 
 enum {
-    MOST_PLUGINS = 100
+    MAX_PLUGINS = 100
 };
 
-static void *plugins[MOST_PLUGINS];
+static void *plugins[MAX_PLUGINS];
 
 static void must(int is_done, const char *step)
 {
@@ -110,7 +110,7 @@ static unsigned number(const char *text)
 {
     unsigned n = (unsigned)atoi(text);
 
-    must(n < MOST_PLUGINS, "number");
+    must(n < MAX_PLUGINS, "number");
     return n;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pools: allocators of a program's own, part by part, by the name in argv[1]; what each gave out is
- * counted here, by the names of the pools, and compared with the database.
+ * pools: allocators inside a program, in parts by the name in argv[1]. The program counts the
+ * blocks of each pool, and the test compares that with the database.
  */
 #include "include/mtrace.h"
 #include "tests/workloads/workload.h"
@@ -24,7 +24,7 @@ static size_t size_of(unsigned i)
     return 16 + i % 7 * 8;
 }
 
-/* V9: blocks inside a block: only their own view counts them; malloc's figures are malloc's. */
+/* V9: blocks inside a block: only pool views count them; malloc's numbers do not include them. */
 static void arena(void)
 {
     char *slab = own_malloc(SLAB);
@@ -61,8 +61,8 @@ static void arena(void)
 }
 
 /*
- * A pool that takes its memory from another one: each counts what it gave out, at its own level, so
- * that no sum goes over both; what either holds is malloc's. The inner one tells its own ends.
+ * A pool that takes its memory from another one: each counts the blocks that it gave out, so that
+ * no sum includes both; the memory of both is malloc's. The inner one reports its own frees.
  */
 static void nested(void)
 {
@@ -97,7 +97,8 @@ static void nested(void)
     expect_own();
 }
 
-/* What ends with the block below it, with the pool, by a realloc that moves, and what does not. */
+/* Blocks that end with the block below, with the pool, and by a realloc that moves; and blocks that
+ * stay. */
 static void ends(void)
 {
     uint32_t freed = mtrace_pool_create("freed");
@@ -146,7 +147,7 @@ static void resize(void)
     expect("pool_resized.resized", 2);
 }
 
-/* What makes no sense is counted, and changes nothing. */
+/* Wrong calls are counted, and change nothing. */
 static void misuse(void)
 {
     uint32_t pool = mtrace_pool_create("misused");
@@ -161,10 +162,10 @@ static void misuse(void)
     mtrace_pool_free(pool, slab);
     mtrace_pool_free(pool, slab); /* unknown */
     mtrace_pool_alloc(pool, slab, 20);
-    mtrace_pool_alloc(pool, slab, 30);            /* over a live one, whose end nobody told */
+    mtrace_pool_alloc(pool, slab, 30);            /* over a live one, whose free was not reported */
     mtrace_pool_alloc(pool, (void *)0x20000, 40); /* in no memory */
     mtrace_pool_alloc(mtrace_pool_create(NULL), slab, 50);
-    mtrace_pool_alloc(pool, slab + 1000, (size_t)-1); /* what cannot be: bad, eight times */
+    mtrace_pool_alloc(pool, slab + 1000, (size_t)-1); /* impossible: bad, eight times */
     mtrace_pool_alloc(pool, (void *)8, 10);
     mtrace_pool_alloc(pool, (void *)4096, 10);
     mtrace_pool_alloc(pool, slab + 1000, (size_t)1 << 46);
@@ -221,7 +222,7 @@ static void threads(void)
     expect("pool_held.shared", N_THREADS * OWN_BYTES(9));
 }
 
-/* Ends are recorded while nothing else is; a fork child has its parent's pools. */
+/* Frees are recorded while recording is off; a fork child has its parent's pools. */
 static void late(void)
 {
     uint32_t pool = mtrace_pool_create("late");
@@ -247,7 +248,7 @@ static void late(void)
     expect("child_pool_bytes", 3777);
 }
 
-/* As heaptrack_api.h declares them. */
+/* Declarations as in heaptrack_api.h. */
 void heaptrack_malloc(void *address, size_t size_bytes) __attribute__((weak));
 void heaptrack_realloc(void *old_address, size_t size_bytes, void *address) __attribute__((weak));
 void heaptrack_free(void *address) __attribute__((weak));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * privileged_exec COPY: makes a set-user-ID copy of itself that belongs to somebody else and runs
- * it. The loader ignores LD_PRELOAD there; the program has to run all the same.
+ * privileged_exec COPY: makes a set-user-ID copy of itself that belongs to another user and runs
+ * it. The loader ignores LD_PRELOAD there; the program must still run.
  */
 #include "tests/workloads/workload.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every corner of realloc, and of the calls that get nothing to do; prints what each returned. */
+/* Corner cases of realloc, and of calls that have nothing to do; prints what each returned. */
 #include "tests/workloads/workload.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static void growing_chain(void)
     for (unsigned n = 2; n <= 200; n++) {
         block = own_realloc(block, n - 1, n);
         if (n % 50 == 0)
-            own_malloc(0); /* in the way, so that the next step has to move */
+            own_malloc(0); /* so that the next step must move the block */
     }
     own_free(block, 200);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Says "ready", and then each signal that it receives, with its value, until SIGTERM. */
+/* Prints "ready", and then each signal that it receives, with its value, until SIGTERM. */
 #include "tests/workloads/workload.h"
 
 #include <signal.h>

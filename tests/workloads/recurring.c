@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recurring: what a program does again and again, so that each time has a row of its own: windows,
- * phases, walks over objects; blocks of one stack that are freed on many others, and by many
- * threads. */
+/* recurring: events that a program repeats and that have a row each: windows, phases, object walks;
+ * blocks of one stack that are freed on many other stacks, and by many threads. */
 #include "include/mtrace_objects.h"
 
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * samples: blocks in numbers that samples tell something of, by functions whose sums it prints:
- * "name allocated_blocks allocated_bytes leaked_blocks leaked_bytes". What other threads and a fork
- * child free leaks nothing. With the argument "children" it makes children one after the other,
- * allocates nothing itself meanwhile, and each of them leaks one block.
+ * samples: so many blocks that samples estimate them well, by functions whose sums it prints: "name
+ * allocated_blocks allocated_bytes leaked_blocks leaked_bytes". Blocks freed by other threads and
+ * by a fork child are not leaked. With the argument "children" it makes children one after the
+ * other, each of which leaks one block; between them it allocates nothing.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -66,7 +66,7 @@ static __attribute__((noinline)) void pass(struct sums *sums)
     }
 }
 
-/* Each step ends one block and makes another; the last one leaks. */
+/* Each step frees one block and makes another; the last one leaks. */
 static __attribute__((noinline)) void grow(struct sums *sums)
 {
     for (unsigned i = 0; i < N_GROWN; i++) {
@@ -103,7 +103,7 @@ static void hand_over(struct sums *sums)
         pthread_join(thread, NULL);
 }
 
-/* It frees what it inherited, and makes blocks of its own. */
+/* The child frees inherited blocks, and makes blocks of its own. */
 static __attribute__((noinline)) void child(struct sums *sums)
 {
     for (unsigned i = 0; i < N_CHILD; i++) {

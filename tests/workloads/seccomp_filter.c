@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A seccomp filter that kills the process on any system call but the few an allocator and write(2)
- * need. What cannot be recorded is dropped and counted; the program lives.
+ * need. Events that cannot be recorded are dropped and counted; the program lives.
  */
 #include "tests/workloads/workload.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Behind a seccomp filter that forbids nothing but one call, a child of vfork becomes another
- * program. It has our memory until then, and nobody may ask whose process it is: the end of the
- * child's image is not ours.
+ * After a seccomp filter that forbids only one call, a vfork child executes another program. Until
+ * then it shares the memory of its parent, and no call may tell which process it is. The end of the
+ * child's image must not be taken for the parent's.
  */
 #include "tests/workloads/forbid.h"
 #include "tests/workloads/workload.h"

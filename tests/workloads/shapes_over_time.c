@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call sites whose live bytes have one shape over time each: the function's name says which. All
- * take part in each of 256 steps; what "_freed_at_exit" made is freed after the last one.
+ * Call sites with one pattern of live bytes over time each, which is the function's name. All take
+ * part in each of 256 steps; blocks of "_freed_at_exit" are freed after the last one.
  */
 #include "tests/workloads/workload.h"
 
@@ -23,7 +23,7 @@ static void *ring_beside_leak[CACHE_BLOCKS];
 static void *any_place[CACHE_BLOCKS];
 static long most_late_ms;
 
-/* The malloc stands in the function itself, which is what is blamed. */
+/* malloc is called by the function itself, so that it is the call site. */
 static void *counted(void *block, unsigned n)
 {
     if (block == NULL)
@@ -58,7 +58,7 @@ __attribute__((noinline)) static void *plateau(void)
     return counted(malloc(OWN_BYTES(5)), 5);
 }
 
-/* As full from the first third on: the oldest block makes place for a new one. */
+/* As full from the first third on: the oldest block is freed for each new one. */
 __attribute__((noinline)) static void *plateau_of_new_blocks(void)
 {
     return counted(malloc(OWN_BYTES(6)), 6);
@@ -76,8 +76,8 @@ __attribute__((noinline)) static void *ramp_on_base(unsigned n)
     return counted(malloc(OWN_BYTES(n)), n);
 }
 
-/* Blocks are lost now many at once, now none, beside a queue that fills and drains all the time,
- * higher than what is lost. */
+/* Many blocks are lost at one time, none at another, beside a queue that always fills and drains,
+ * and is larger than the lost blocks. */
 __attribute__((noinline)) static void *ramp_beside_queue(void)
 {
     return counted(malloc(OWN_BYTES(9)), 9);
@@ -162,7 +162,7 @@ static void step(int i)
     step_beside_others(i);
 }
 
-/* Steps that came late are made up for: the shapes are those of the steps, whoever else uses the
+/* Late steps are made up for: the patterns depend on steps only, whatever else uses the
  * processor. */
 static void wait_until_due(struct timespec *due)
 {

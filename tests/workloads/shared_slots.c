@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shared_slots [FOLDER [beside_child]]: a server's cache, seen from its allocator. Threads share
- * slots: whoever finds one empty allocates into it, whoever finds it full frees, resizes or moves
- * to another group what is there, whoever made it; and each has blocks of its own meanwhile. The
- * program keeps its own books of each group. Every so often all threads stand still, and with a
- * FOLDER the program then asks what its groups have, and writes the books of that instant beside
- * the answer: FOLDER/still.N and FOLDER/books.N. Another thread asks all the time, into
- * FOLDER/busy. What threads do between two such times is a phase. beside_child: a child that hardly
- * does anything lives all the time.
+ * shared_slots [FOLDER [beside_child]]: a server's cache, as its allocator sees it. Threads share
+ * slots: a thread allocates into an empty slot; it frees, resizes or moves the block of a full one
+ * to another group, whichever thread made it. Each thread also has its own blocks. The program
+ * keeps its own counts of each group. From time to time all threads stand still. With a FOLDER the
+ * program then requests a report on its groups, and writes its own counts beside the answer:
+ * FOLDER/still.N and FOLDER/books.N. Another thread requests reports all the time, into
+ * FOLDER/busy. The time between two stops is a phase. beside_child: an idle child exists all the
+ * time.
  */
 #include "include/mtrace.h"
 #include "tests/workloads/workload.h"
@@ -66,7 +66,7 @@ static void change(struct slot *slot, unsigned owner, long long sign)
     add(&g_books[owner].leaked_bytes, sign * (long long)slot->bytes);
 }
 
-static void book_birth(struct slot *slot, size_t bytes, unsigned owner)
+static void book_allocation(struct slot *slot, size_t bytes, unsigned owner)
 {
     slot->bytes = bytes;
     slot->owner = owner;
@@ -93,7 +93,7 @@ static void fill(struct slot *slot, unsigned group, unsigned chance)
         slot->block = calloc(1, bytes);
     else
         slot->block = strdup(text + sizeof(text) - bytes);
-    book_birth(slot, bytes, group);
+    book_allocation(slot, bytes, group);
 }
 
 static void resize(struct slot *slot, unsigned group, unsigned chance)
@@ -102,7 +102,7 @@ static void resize(struct slot *slot, unsigned group, unsigned chance)
 
     slot->block = realloc(slot->block, bytes);
     book_end(slot);
-    book_birth(slot, bytes, group);
+    book_allocation(slot, bytes, group);
 }
 
 static void move(struct slot *slot, unsigned group)
@@ -137,7 +137,7 @@ static void use(struct slot *slot, unsigned group, unsigned chance)
     mtrace_exit(scope);
 }
 
-/* What a request needs until it is served. */
+/* Memory that a request needs until it is served. */
 static void use_own(unsigned group, unsigned chance)
 {
     struct mtrace_scope scope = mtrace_enter(g_groups[group]);
@@ -283,7 +283,7 @@ static pid_t make_child(int *ret_pipe)
 int main(int argc, char **argv)
 {
     char *folder = argc > 1 ? argv[1] : NULL;
-    pthread_t threads[N_THREADS], asker;
+    pthread_t threads[N_THREADS], requester;
     int pipe = -1;
     pid_t child = argc > 2 ? make_child(&pipe) : 0;
 
@@ -299,7 +299,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < N_THREADS; i++)
         pthread_create(&threads[i], NULL, work, (void *)i);
     if (folder)
-        pthread_create(&asker, NULL, ask, folder);
+        pthread_create(&requester, NULL, ask, folder);
     for (int round = 0; round < N_ROUNDS; round++) {
         do_round(round);
         if (folder)
@@ -309,7 +309,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < N_THREADS; i++)
         pthread_join(threads[i], NULL);
     if (folder)
-        pthread_join(asker, NULL);
+        pthread_join(requester, NULL);
     close(pipe);
     if (child)
         waitpid(child, NULL, 0);

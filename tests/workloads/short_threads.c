@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Ten thousand threads, at most sixteen at once, each with one block that the next thread frees. */
+/* Ten thousand threads, at most sixteen alive together, each with one block that the next thread
+ * frees. */
 #include "tests/workloads/workload.h"
 
 #include <pthread.h>

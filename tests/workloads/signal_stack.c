@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A signal handler allocates on an alternate stack that leaves it 2 KiB beside the kernel's frame,
- * with a page below that nobody may touch.
+ * with an inaccessible page below.
  */
 #include "tests/workloads/workload.h"
 

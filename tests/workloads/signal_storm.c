@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals hit threads that allocate, at random instants and so also inside the allocator and what
- * watches it. The handler maps and unmaps, forks now and then, and allocates where that is allowed:
- * when it interrupted no allocation.
+ * Signals interrupt threads that allocate, at random times and so also inside the allocator and the
+ * collector. The handler maps and unmaps, forks now and then, and allocates if it interrupted no
+ * allocation.
  */
 #include "tests/workloads/workload.h"
 
@@ -115,7 +115,8 @@ int main(void)
     atomic_store(&stop, true);
     for (unsigned i = 0; i < N_WORKERS; i++)
         pthread_join(workers[i], NULL);
-    /* How often the workers came around differs from run to run, so only what stayed is told. */
+    /* The number of rounds of the workers differs from run to run, so only lasting blocks are
+     * printed. */
     expect("leaked_blocks", own.allocated - own.freed);
     expect("leaked_bytes", own.allocated_bytes - own.freed_bytes);
     expect("mapped_pages_live", n_left_mapped);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Starts programs by vfork+exec, posix_spawn, system and popen, and tries an exec that fails. The
- * child of vfork shares our memory: what it allocates is ours.
+ * vfork child shares the parent's memory: its allocations are the parent's.
  */
 #include "tests/workloads/workload.h"
 

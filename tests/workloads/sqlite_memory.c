@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sqlite_memory: whose is SQLite's memory? Its blocks come from functions that keep a list of them
- * for each thing they are for; its page cache is a block of its own. Visitors show all of it, and
- * the database says what they missed.
+ * sqlite_memory: object walks over SQLite's memory. Its blocks come from functions that keep a list
+ * of them by purpose; its page cache is a block of its own. Visitors show all of it, and the
+ * database has the blocks that they missed.
  */
 #include "include/mtrace_objects.h"
 #include "tests/workloads/workload.h"
@@ -25,7 +25,7 @@ enum purpose {
     N_PURPOSES
 };
 
-/* In front of what SQLite gets; 32 bytes, so that the alignment stays malloc's. */
+/* Header of SQLite's blocks; 32 bytes, so that the alignment stays malloc's. */
 struct block {
     struct block *next, *before;
     size_t size_bytes;
@@ -181,7 +181,7 @@ static void run(const char *sql)
         _exit(97);
 }
 
-/* Statements that are kept, as servers keep them. */
+/* Statements that are kept prepared, as servers keep them. */
 static void prepare_some(sqlite3_stmt **statements, unsigned n)
 {
     char sql[100];
@@ -229,7 +229,7 @@ int main(void)
     mtrace_walk_roots(walk);
     mtrace_walk_record(walk, "people");
     mtrace_walk_free(walk);
-    /* What SQLite itself counts, and what it does not know: the headers. */
+    /* The bytes that SQLite itself counts, and the headers, which it does not know. */
     expect("bytes_of_sqlite",
            (unsigned long long)sqlite3_memory_used() + own_count() * sizeof(struct block));
     expect("known_nine_tenths", 1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parts of stacks that are in use become unreadable while deeper frames allocate: of the thread's
- * own stack, of another thread's and of a coroutine's. A stack that does not need those parts stays
- * whole; all of them are whole afterwards. Threads with guard zones below their stack pointer move
- * these all the time.
+ * Parts of used stacks become unreadable while deeper frames allocate: of the thread's own stack,
+ * of another thread's and of a coroutine's. Stacks that do not need those parts are complete;
+ * afterwards all of them are. Threads with guard zones below their stack pointer move these all the
+ * time.
  */
 #include "tests/workloads/workload.h"
 
@@ -52,7 +52,7 @@ struct hole {
 static unsigned long long through_outer[N_PHASES];
 static const int readable = PROT_READ | PROT_WRITE;
 
-/* ---- ways to make a hole, and to fill it again. False: it cannot be had here. ---- */
+/* ---- ways to make a hole, and to fill it again. They return false where it is impossible. ---- */
 
 static void *map(void *at, size_t n_bytes, int protection)
 {
@@ -135,7 +135,7 @@ static bool move(struct hole *hole)
     return hole->copy != MAP_FAILED;
 }
 
-/* What is left is readable, and empty. */
+/* The rest of the mapping is readable, and empty. */
 static bool move_contents(struct hole *hole)
 {
     hole->copy =
@@ -162,7 +162,7 @@ enum {
     N_WAYS = sizeof(ways) / sizeof(ways[0])
 };
 
-/* ---- who makes it ---- */
+/* ---- the thread that makes it ---- */
 
 static const struct way *way;
 static bool (*make)(struct hole *);
@@ -218,7 +218,7 @@ static void fill_by_other(struct hole *hole)
 
 static ucontext_t main_context, coroutine_context;
 
-/* Suspended, as the one who makes it is another coroutine. */
+/* Suspended, because the thread that makes the hole runs another coroutine. */
 static bool make_by_caller(struct hole *hole)
 {
     wanted = hole;

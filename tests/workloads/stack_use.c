@@ -47,7 +47,7 @@ static void *call_it(enum call call, void *block, size_t size_bytes)
     return NULL;
 }
 
-/* The words from which down the callee's frames lie; the red zone is ours while we are a leaf. */
+/* The words from which down the callee's frames lie; a leaf function may use the red zone. */
 static __attribute__((noinline)) void *measure(enum call call, unsigned i, void *block,
                                                size_t size_bytes)
 {

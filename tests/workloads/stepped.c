@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stepped WHAT DOES [STRIDE]: a signal comes at the first instruction of the collector in a call,
- * then at the second one, and so on to the last. DOES says what its handler does there:
+ * then at the second one, and so on to the last. DOES is the action of its handler:
  *
- *   leave     it leaves by siglongjmp, from some frames further in
- *   allocate  it allocates, and returns
- *   fork      it forks; parent and child return, and the child goes on in what was interrupted
+ *   leave     leaves by siglongjmp, from some frames further in
+ *   allocate  allocates, and returns
+ *   fork      forks; parent and child return, and the child continues the interrupted code
  *
- * WHAT is called: same (one place, which is known), again (the same, where the call before was
- * left, too), anew (each time another place, so that everything about it is found out), first (each
- * time the first call of a new thread), last (which is its last one, too), dead (a call of a thread
- * behind the last round of its keys' destructors), charged (behind a change of group), heap (calls
- * that do not fail), told (calls and a move that a tracker is told of), named (texts that were
- * never told before, and calls that are wrong).
+ * WHAT is called: same (one place, which is known), again (the same after an abandoned call),
+ * elsewhere (a new place each time, so that everything about it is looked up), first (the first
+ * call of a new thread), last (its last one, too), dead (a call of a thread after the last round of
+ * its keys' destructors), charged (after a change of group), heap (calls that do not fail),
+ * reported (calls and a move that a tracker receives), named (new texts, and wrong calls).
  *
- * Each call that fails says by its kind what it is: malloc the one that is interrupted,
- * reallocarray that of the handler, aligned_alloc one behind each, and calloc those at the end.
+ * Calls that fail are identified by their kind: malloc is the interrupted one, reallocarray that of
+ * the handler, aligned_alloc one after each, and calloc those at the end.
  */
 #include "include/mtrace.h"
 #include "tests/workloads/stepper.h"
@@ -33,8 +32,8 @@ enum {
     N_PLACES = 32768,
     N_AFTER = 100,
     FURTHER = 20,
-    MOST_POINTS = 30000, /* where nothing is optimized half as many */
-    MOST_THREADS = MOST_POINTS + 2,
+    MAX_POINTS = 30000, /* where nothing is optimized half as many */
+    MAX_THREADS = MAX_POINTS + 2,
     STACK_BYTES = 64 * 1024,
     N_KEY_ROUNDS = 4, /* of destructors, of glibc */
 };
@@ -138,30 +137,30 @@ static void charge(void)
     mtrace_exit(scope);
 }
 
-/* What a tracker has by group, of blocks of 9777 bytes. */
-static volatile int n_told[8];
+/* Counts of a tracker by group, of blocks of 9777 bytes. */
+static volatile int n_reported[8];
 
-static void count_told(const struct mtrace_event *event, void *unused)
+static void count_reported(const struct mtrace_event *event, void *unused)
 {
     (void)unused;
     if (event->size_bytes != OWN_BYTES(9))
         return;
     if (event->kind != MTRACE_EVENT_FREE)
-        n_told[event->current_group % 8]++;
+        n_reported[event->current_group % 8]++;
     if (event->kind != MTRACE_EVENT_ALLOC)
-        n_told[event->group % 8]--;
+        n_reported[event->group % 8]--;
 }
 
-static void be_told(void)
+static void receive_reports(void)
 {
     block = malloc(OWN_BYTES(9));
     mtrace_move(block, group);
-    if (mtrace_present() && does != LEAVE && !is_child && n_told[group % 8] != 1)
+    if (mtrace_present() && does != LEAVE && !is_child && n_reported[group % 8] != 1)
         abort();
     free(block);
 }
 
-/* Names that are told here for the first time. */
+/* Names that are used here for the first time. */
 static void name(void)
 {
     static unsigned n_names;
@@ -187,10 +186,10 @@ __attribute__((noinline)) static void call_deep(unsigned further, size_t place)
     call_at_place(place, interrupted);
 }
 
-/* True: the signal came. point: NULL: look for points. */
+/* Returns whether the signal came. point: NULL: look for points. */
 __attribute__((noinline)) static bool interrupt(const struct stepper_point *point, size_t place)
 {
-    struct mtrace_scope outer = mtrace_enter(outer_group); /* left with all that was not */
+    struct mtrace_scope outer = mtrace_enter(outer_group); /* abandoned like all others */
     volatile bool has_fired = true;
 
     if (sigsetjmp(outside, 1) == 0) {
@@ -213,35 +212,35 @@ __attribute__((noinline)) static bool interrupt(const struct stepper_point *poin
 
 /* ---- all instructions ---- */
 
-static struct stepper_point points[MOST_POINTS];
+static struct stepper_point points[MAX_POINTS];
 static unsigned n_points;
 
 static void keep_points(void)
 {
     n_points = stepper_n_points();
-    if (n_points > MOST_POINTS)
+    if (n_points > MAX_POINTS)
         abort();
     for (unsigned i = 0; i < n_points; i++)
         points[i] = stepper_point(i);
 }
 
-/* At a place that is known, or each time at another one. */
-static void interrupt_each(bool is_anew)
+/* At a known place, or each time at another one. */
+static void interrupt_each(bool is_elsewhere)
 {
     size_t place = 0;
 
     call_deep(FURTHER, 0);
-    interrupt(NULL, is_anew ? ++place : 0);
+    interrupt(NULL, is_elsewhere ? ++place : 0);
     keep_points();
     for (unsigned i = 0; i < n_points; i++) {
-        if (interrupt(&points[i], is_anew ? ++place % N_PLACES : 0))
+        if (interrupt(&points[i], is_elsewhere ? ++place % N_PLACES : 0))
             fail_behind();
-        if (!is_anew)
+        if (!is_elsewhere)
             call_deep(FURTHER, 0);
     }
 }
 
-/* The call finds that the one before it was left: somewhere behind the entry. */
+/* The call finds that the one before it was abandoned after its entry. */
 static void interrupt_again(void)
 {
     struct stepper_point inside;
@@ -267,7 +266,7 @@ struct first_call {
     _Atomic bool is_done;
 };
 
-/* Those that end when all have begun leave nothing to the next one, the others all they have. */
+/* Threads that end after all have begun leave nothing to the next one, the others all they have. */
 static bool stays;
 
 static void *be_new(void *argument)
@@ -317,11 +316,11 @@ static void interrupt_new_thread(struct first_call *call, pthread_t *ret_thread)
     pthread_join(begin_thread(be_behind, call), NULL);
 }
 
-/* Of the second one come the points: not all is new. */
+/* The points come from the second one: not everything is new there. */
 static void interrupt_new_threads(unsigned stride)
 {
-    static pthread_t threads[MOST_THREADS];
-    static struct first_call calls[MOST_THREADS];
+    static pthread_t threads[MAX_THREADS];
+    static struct first_call calls[MAX_THREADS];
     unsigned n = 0;
 
     if (pipe(gate) != 0)
@@ -347,7 +346,7 @@ struct dying {
     unsigned n_rounds;
 };
 
-/* Ours comes behind the collector's in each round. */
+/* The workload's destructor runs after the collector's in each round. */
 static void die(void *argument)
 {
     struct dying *dying = argument;
@@ -397,7 +396,7 @@ static void expect_nothing_left(void)
     expect("all_handled", 1);
     expect("heap_kept", 0);
     for (unsigned i = 0; i < 8; i++)
-        if (n_told[i] != 0)
+        if (n_reported[i] != 0)
             abort();
 }
 
@@ -419,10 +418,10 @@ int main(int argc, char **argv)
         interrupted = charge;
     if (strcmp(what, "named") == 0)
         interrupted = name;
-    if (strcmp(what, "told") == 0) {
-        mtrace_tracker_add(count_told, NULL,
+    if (strcmp(what, "reported") == 0) {
+        mtrace_tracker_add(count_reported, NULL,
                            MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE | MTRACE_EVENT_MOVE);
-        interrupted = be_told;
+        interrupted = receive_reports;
     }
     stays = strcmp(what, "first") == 0;
     if (stays || strcmp(what, "last") == 0)
@@ -432,7 +431,7 @@ int main(int argc, char **argv)
     else if (strcmp(what, "again") == 0)
         interrupt_again();
     else
-        interrupt_each(strcmp(what, "anew") == 0);
+        interrupt_each(strcmp(what, "elsewhere") == 0);
     stepper_stop();
     if (getenv("STEPPED_SAY"))
         fprintf(stderr, "%u of %u handled\n", n_handled, n_points);

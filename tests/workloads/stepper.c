@@ -23,23 +23,23 @@ enum command {
 };
 
 enum {
-    MOST_POINTS = 1 << 15,
-    MOST_CODE_BYTES = 1 << 20,
+    MAX_POINTS = 1 << 15,
+    MAX_CODE_BYTES = 1 << 20,
     OFTEN = 3,
     BREAK_AT_CODE = 1, /* DR7: the address in DR0, when code is run there */
 };
 
-/* Between the two processes. */
+/* Shared by the two processes. */
 static volatile struct shared {
     enum command command;
     struct stepper_point point;
     bool has_fired;
     int is_traced; /* 1, or negative errno */
     unsigned n_points;
-    struct stepper_point points[MOST_POINTS];
+    struct stepper_point points[MAX_POINTS];
 } * shared;
 
-static uintptr_t low, high; /* of the collector's code; none where it is not there */
+static uintptr_t low, high; /* of the collector's code; none without a collector */
 static pid_t tracer;
 
 static int find_collector(struct dl_phdr_info *info, size_t size, void *unused)
@@ -52,7 +52,7 @@ static int find_collector(struct dl_phdr_info *info, size_t size, void *unused)
         if (part->p_type == PT_LOAD && part->p_flags & PF_X) {
             low = info->dlpi_addr + part->p_vaddr;
             high = low + part->p_memsz;
-            if (part->p_memsz > MOST_CODE_BYTES)
+            if (part->p_memsz > MAX_CODE_BYTES)
                 abort();
         }
     }
@@ -85,7 +85,7 @@ static bool is_breakpoint(pid_t thread)
            && info.si_code == SI_KERNEL;
 }
 
-/* The thread goes on for a while; true: it came to its int3, before anything else. */
+/* The thread runs for a while; returns whether it came to its int3 before anything else. */
 static bool resume(enum __ptrace_request how, pid_t thread, int *signal)
 {
     int status;
@@ -98,16 +98,16 @@ static bool resume(enum __ptrace_request how, pid_t thread, int *signal)
 
 static void add_point(uintptr_t rip, unsigned time)
 {
-    if (shared->n_points < MOST_POINTS) {
+    if (shared->n_points < MAX_POINTS) {
         shared->points[shared->n_points].rip = rip;
         shared->points[shared->n_points++].time = time;
     }
 }
 
-/* The thread stands behind its int3, and comes to the one of its end. */
+/* The thread stands after its int3, and comes to the one of its end. */
 static void look(pid_t thread)
 {
-    static unsigned times[MOST_CODE_BYTES];
+    static unsigned times[MAX_CODE_BYTES];
     int signal = 0;
 
     memset(times, 0, sizeof(times));
@@ -128,7 +128,7 @@ static void set_breakpoint(pid_t thread, uintptr_t at)
     ptrace(PTRACE_POKEUSER, thread, offsetof(struct user, u_debugreg[7]), at ? BREAK_AT_CODE : 0);
 }
 
-/* Returns the signal that it is to go on with. */
+/* Returns the signal that it continues with. */
 static int run_to_point(pid_t thread)
 {
     struct stepper_point point = shared->point;

@@ -15,17 +15,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Before there is a second thread. False: nobody may trace here. */
+/* Call it before there is a second thread. Returns false if tracing is not permitted. */
 bool stepper_start(void);
 void stepper_stop(void);
 
-/* An instruction, about to run for the so many-th time. */
+/* An instruction, before it runs for the given time. */
 struct stepper_point {
     uintptr_t rip;
     unsigned time;
 };
 
-/* The points of what comes now; none before stepper_end. */
+/* The points of the following call; empty before stepper_end. */
 void stepper_look(void);
 unsigned stepper_n_points(void);
 struct stepper_point stepper_point(unsigned i);
@@ -33,7 +33,7 @@ struct stepper_point stepper_point(unsigned i);
 /* SIGUSR1 comes at that point. */
 void stepper_begin(struct stepper_point point);
 
-/* Behind either, once; false: the signal did not come. */
+/* After either, once; returns false if the signal did not come. */
 bool stepper_end(void);
 
 #endif

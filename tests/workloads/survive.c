@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * survive FILE THREADS [cycle|grow]: allocates and frees without end, and after each call publishes
- * how many it has completed, in FILE, which outlives the process. Whoever kills it knows what must
- * be recorded. With grow it frees nothing and writes to all it gets, and aborts when there is no
- * more. Sizes tell the threads apart: thread T allocates OWN_BYTES(3 * T), + 1 and + 2.
+ * the number of completed calls in FILE, which outlives the process. So the test knows what must be
+ * recorded when it kills the process. With grow it frees nothing, writes to all its memory, and
+ * aborts when there is no more. Sizes identify threads: thread T allocates OWN_BYTES(3 * T), + 1
+ * and + 2.
  */
 #include "tests/workloads/workload.h"
 

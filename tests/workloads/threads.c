@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* threads [ROUNDS]: eight threads allocate and free at once; each leaves some blocks behind. */
+/* threads [ROUNDS]: eight threads allocate and free in parallel; each leaves some blocks behind. */
 #include "tests/workloads/workload.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads_in_children: fork children whose first calls of the allocator are made by several threads
- * at once, on stacks that libc kept from threads of the parent, so that nothing is allocated
+ * threads_in_children: fork children whose first allocator calls are made by several threads in
+ * parallel, on stacks that libc kept from threads of the parent, so that nothing is allocated
  * before.
  */
 #include "tests/workloads/workload.h"

@@ -43,7 +43,7 @@ static void for_a_moment(void)
     expect("touched_104", 0);
 }
 
-/* More runs than are told one by one. */
+/* More runs of pages than are reported one by one. */
 static void scattered(void)
 {
     char *pages = map(NULL, 203, 0);
@@ -66,7 +66,7 @@ static void neighbours(void)
     expect("touched_141", 120);
 }
 
-/* The middle goes, with what lies in it. */
+/* The middle is unmapped, with the pages in it. */
 static void holed(void)
 {
     char *pages = map(NULL, 160, 0);
@@ -93,7 +93,7 @@ static void moved(void)
     expect("touched_151", 25);
 }
 
-/* Too much untouched for a look. */
+/* Too many untouched pages for a look. */
 static void reserved(void)
 {
     char *pages = map(NULL, 5003, 0);
@@ -103,7 +103,7 @@ static void reserved(void)
     expect("unlooked", 2); /* and sparse() */
 }
 
-/* Unknown is what lies behind the end of the look alone. */
+/* Only pages beyond the end of the look are unknown. */
 static void sparse(void)
 {
     char *pages = map(NULL, 9001, 0);
@@ -114,7 +114,7 @@ static void sparse(void)
     expect("touched_9001", 750);
 }
 
-/* None of these calls ends anything. */
+/* None of these calls unmaps anything. */
 static void refused(void)
 {
     char *pages = map(NULL, 170, 0);

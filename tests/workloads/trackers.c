@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trackers: one part of the check list of trackers after another, by the name in argv[1]. What the
- * callback was told is compared here with what was done, and by the database with what was
- * recorded. Where no collector is, nothing is told, and nothing is wrong.
+ * trackers: event callbacks, parts of the check list of trackers, by the name in argv[1]. The
+ * events that a callback received are compared here with the program's actions, and by the database
+ * with the recorded events. Without a collector no events are reported, and nothing is wrong.
  */
 #include "include/mtrace.h"
 #include "tests/workloads/workload.h"
@@ -28,10 +28,10 @@ enum {
     STACK_BYTES = 65536,
 };
 
-/* What a tracker heard of our own blocks: sizes that end in 777. */
+/* Events of own blocks that a tracker received: sizes that end in 777. */
 struct heard {
     _Atomic uint64_t allocs, frees, resizes, live_bytes;
-    struct mtrace_event last; /* where one thread tells */
+    struct mtrace_event last; /* if one thread reports */
 };
 
 static unsigned g_n_wrong;
@@ -115,7 +115,7 @@ static void sizes(void)
     check(keep(calloc(SIZE_MAX / 2, 3)) == NULL && errno == ENOMEM, "no number");
     expect("endless_failures", 1);
     check_counts(&heard, 3, 2, 1);
-    free(aligned); /* it is known still */
+    free(aligned); /* it is still known */
     check_counts(&heard, 3, 3, 1);
     check(mtrace_tracker_remove(handle), "removed");
 }
@@ -126,8 +126,8 @@ static void *free_elsewhere(void *block)
     return NULL;
 }
 
-/* T6: whom it was charged to and whom the end is in, both threads, stacks and times, as the
- * database has them. */
+/* T6: the groups of allocation and free, both threads, stacks and times, as the database has
+ * them. */
 static void groups(void)
 {
     struct heard heard = {0};
@@ -136,11 +136,11 @@ static void groups(void)
     int handle = mtrace_tracker_add(hear, &heard, ALL);
     struct mtrace_scope scope = mtrace_enter(maker);
     void *block = own_malloc(1);
-    struct mtrace_event born = heard.last;
+    struct mtrace_event allocated = heard.last;
     pthread_t thread;
     char text[64];
 
-    check(born.group == maker && born.current_group == maker, "group of an allocation");
+    check(allocated.group == maker && allocated.current_group == maker, "group of an allocation");
     check(mtrace_group_of(block) == maker, "group of the block");
     check(mtrace_group_of((char *)block + 16) == 0 && mtrace_group_of(&heard) == 0, "no block");
     mtrace_exit(scope);
@@ -151,23 +151,23 @@ static void groups(void)
     mtrace_move(block, maker);
     check(mtrace_group_of(block) == maker, "group after a move");
     mtrace_exit(scope);
-    born = heard.last;
+    allocated = heard.last;
     pthread_create(&thread, NULL, free_elsewhere, block);
     pthread_join(thread, NULL);
     check(heard.last.group == maker && heard.last.current_group == MTRACE_GROUP_ROOT,
           "groups of a free");
     check(heard.last.thread_id != heard.last.alloc_thread_id
-              && heard.last.alloc_thread_id == born.thread_id,
+              && heard.last.alloc_thread_id == allocated.thread_id,
           "threads");
-    check(heard.last.time_ns >= born.time_ns, "times");
+    check(heard.last.time_ns >= allocated.time_ns, "times");
     check(mtrace_group_of(block) == 0, "group of what was freed");
-    check(heard.last.alloc_stack_id == born.stack_id && heard.last.stack_id != born.stack_id
-              && born.stack_id != 0,
+    check(heard.last.alloc_stack_id == allocated.stack_id
+              && heard.last.stack_id != allocated.stack_id && allocated.stack_id != 0,
           "stacks");
     snprintf(text, sizeof(text), "%u %u", heard.last.alloc_thread_id, heard.last.thread_id);
     mtrace_marker(text);
     mtrace_tracker_remove(handle);
-    expect("ids_told", 1);
+    expect("ids_reported", 1);
     expect("freed_in.root", OWN_BYTES(2));
 }
 
@@ -183,7 +183,7 @@ static void allocate_and_free(const struct mtrace_event *event, void *user)
     errno = EDOM;
 }
 
-/* T7: what a callback allocates is not told, nor when it ends, here or elsewhere. */
+/* T7: blocks that a callback allocates are not reported, nor their frees, here or elsewhere. */
 static void nested(void)
 {
     struct heard heard = {0};
@@ -196,7 +196,7 @@ static void nested(void)
     own_free(block, 1);
     block = keep(realloc(own_malloc(2), OWN_BYTES(3)));
     check_counts(&heard, 2, 1, 1);
-    free((void *)atomic_exchange(&g_kept, 0)); /* of the last callback: its end is silent */
+    free((void *)atomic_exchange(&g_kept, 0)); /* of the last callback: its free is not reported */
     check_counts(&heard, 2, 1, 1);
     mtrace_tracker_remove(handle);
     free(block);
@@ -211,7 +211,7 @@ static void free_what_is_known(const struct mtrace_event *event, void *user)
     free((void *)atomic_exchange(&g_kept, 0));
 }
 
-/* What was told of and ends in a callback is counted. */
+/* Reported blocks that are freed in a callback are counted. */
 static void unreported(void)
 {
     struct heard heard = {0};
@@ -227,8 +227,8 @@ static void unreported(void)
     check_counts(&heard, 3, 0, 0);
 }
 
-/* T8, T9: not what is charged to nobody, not what is allocated while tracking is off; but all ends
- * of what was told. */
+/* T8, T9: untracked blocks are not reported, nor those allocated while tracking is off; but all
+ * frees of reported blocks are. */
 static void silent(void)
 {
     struct heard heard = {0};
@@ -236,20 +236,20 @@ static void silent(void)
     int handle = mtrace_tracker_add(hear, &heard, ALL);
     struct mtrace_scope off = mtrace_enter(MTRACE_GROUP_UNTRACKED);
     void *nobodys = own_malloc(1);
-    void *told;
+    void *reported;
 
     mtrace_exit(off);
     own_free(nobodys, 1);
-    own_free(before, 9); /* born before anyone asked */
+    own_free(before, 9); /* allocated before the tracker was added */
     check_counts(&heard, 0, 0, 0);
-    told = own_malloc(2);
+    reported = own_malloc(2);
     before = own_malloc(3);
     mtrace_tracking(false);
-    own_free(told, 2);
-    told = keep(malloc(5777));
+    own_free(reported, 2);
+    reported = keep(malloc(5777));
     before = keep(realloc(before, OWN_BYTES(4)));
     mtrace_tracking(true);
-    free(told);
+    free(reported);
     check_counts(&heard, 2, 1, 1);
     own_free(before, 4);
     check_counts(&heard, 2, 2, 1);
@@ -273,8 +273,8 @@ static void *make_and_free(void *argument)
     return argument;
 }
 
-/* T10: several at once, each with its kinds; replaced while threads tell, and never called after
- * that. */
+/* T10: several trackers, each with its kinds; they are replaced while threads report, and never
+ * called after that. */
 static void replaced(void)
 {
     struct heard heard[3] = {{0}};
@@ -309,7 +309,7 @@ static void replaced(void)
         int handle = mtrace_tracker_add(hear, guarded, ALL);
         usleep(200);
         mtrace_tracker_remove(handle);
-        memset(guarded, 0x55, sizeof(*guarded)); /* nobody counts in it now */
+        memset(guarded, 0x55, sizeof(*guarded)); /* no callback counts in it now */
         usleep(200);
         check(guarded->allocs == 0x5555555555555555 && guarded->frees == 0x5555555555555555,
               "called after its removal");
@@ -434,7 +434,7 @@ static void never_returns(void)
     check(mtrace_tracker_remove(handle), "left by the end of a thread, and removed");
 }
 
-/* Many threads hand blocks to each other: no end is lost. */
+/* Many threads hand blocks to each other: no free is lost. */
 static void *_Atomic g_exchange[64];
 
 static void *hand_over(void *argument)
@@ -475,9 +475,9 @@ static void crowd(void)
 
 /* ---- moves ----------------------------------------------------------------------------------- */
 
-/* Of our own blocks by group: what a tracker heard, or what the program knows that it did. */
+/* Own blocks by group: as a tracker received them, or as the program counted them. */
 struct account {
-    _Atomic int64_t born, ended, in, out, blocks; /* but for the last: bytes */
+    _Atomic int64_t allocated, freed, in, out, blocks; /* but for the last: bytes */
 };
 
 static const char *const g_owner_names[N_OWNERS] = {"root", "first", "second", "third",
@@ -497,15 +497,15 @@ static unsigned owner_of(uint32_t group)
     return at % N_OWNERS;
 }
 
-static void book_birth(struct account *account, size_t bytes)
+static void book_allocation(struct account *account, size_t bytes)
 {
-    account->born += (int64_t)bytes;
+    account->allocated += (int64_t)bytes;
     account->blocks++;
 }
 
 static void book_end(struct account *account, size_t bytes)
 {
-    account->ended += (int64_t)bytes;
+    account->freed += (int64_t)bytes;
     account->blocks--;
 }
 
@@ -533,7 +533,7 @@ static void keep_books(const struct mtrace_event *event, void *user)
     if (event->kind == MTRACE_EVENT_MOVE)
         book_move(group, current, event->size_bytes);
     else
-        book_birth(current, event->size_bytes);
+        book_allocation(current, event->size_bytes);
     if (event->kind == MTRACE_EVENT_RESIZE)
         book_end(group, event->old_size_bytes);
 }
@@ -552,15 +552,16 @@ static void expect_of(const char *figure, const char *name, int64_t value)
     expect(text, (unsigned long long)value);
 }
 
-/* The database says of each group what the program did, and so does the tracker. What the C library
- * allocates is the root's alone, of which only single blocks are compared. */
+/* For each group the database has the program's counts, and so does the tracker. Blocks of the C
+ * library are the root's alone, of which only single blocks are compared. */
 static void check_books(const struct account *heard)
 {
     for (unsigned i = 0; i < N_OWNERS; i++) {
         const struct account *own = &g_own_books[i];
-        int64_t live_bytes = own->born + own->in - own->ended - own->out;
+        int64_t live_bytes = own->allocated + own->in - own->freed - own->out;
 
-        check(heard[i].born == own->born && heard[i].ended == own->ended, "births and ends");
+        check(heard[i].allocated == own->allocated && heard[i].freed == own->freed,
+              "allocated and freed bytes");
         check(heard[i].in == own->in && heard[i].out == own->out, "moves");
         check(heard[i].blocks == own->blocks, "live blocks");
         expect_of("group_leaked", g_owner_names[i], live_bytes);
@@ -570,8 +571,8 @@ static void check_books(const struct account *heard)
             continue;
         expect_of("live_in_group", g_owner_names[i], live_bytes);
         expect_of("live_blocks_in_group", g_owner_names[i], own->blocks);
-        expect_of("born_in_group", g_owner_names[i], own->born);
-        expect_of("ended_in_group", g_owner_names[i], own->ended);
+        expect_of("allocated_in_group", g_owner_names[i], own->allocated);
+        expect_of("freed_in_group", g_owner_names[i], own->freed);
     }
 }
 
@@ -583,13 +584,13 @@ struct parcel {
 /* A row for each thread; in the next round it has the next thread's. */
 static struct parcel g_parcels[N_THREADS][N_PARCELS];
 
-static void birth_of(struct parcel *parcel, unsigned owner, unsigned n)
+static void allocate_parcel(struct parcel *parcel, unsigned owner, unsigned n)
 {
     struct mtrace_scope scope = mtrace_enter(g_owners[owner]);
 
     *parcel = (struct parcel){own_malloc(n), n, owner};
     mtrace_exit(scope);
-    book_birth(&g_own_books[owner], OWN_BYTES(n));
+    book_allocation(&g_own_books[owner], OWN_BYTES(n));
 }
 
 static void move_to(struct parcel *parcel, unsigned owner)
@@ -609,7 +610,7 @@ static void resize_in(struct parcel *parcel, unsigned owner, unsigned n)
     own_count_free(OWN_BYTES(parcel->n));
     own_count_alloc(OWN_BYTES(n));
     book_end(&g_own_books[parcel->owner], OWN_BYTES(parcel->n));
-    book_birth(&g_own_books[owner], OWN_BYTES(n));
+    book_allocation(&g_own_books[owner], OWN_BYTES(n));
     parcel->n = n;
     parcel->owner = owner;
 }
@@ -621,8 +622,8 @@ static void end_of(struct parcel *parcel)
     parcel->block = NULL;
 }
 
-/* Births and resizes are charged to somebody: what is nobody's from its beginning is not told
- * of. */
+/* Allocations and resizes are charged to a group: blocks that are untracked from their beginning
+ * are not reported. */
 static void draw_parcel(struct parcel *parcel, unsigned draw)
 {
     unsigned what = draw & 7;
@@ -630,7 +631,7 @@ static void draw_parcel(struct parcel *parcel, unsigned draw)
     unsigned n = draw >> 9 & 31;
 
     if (!parcel->block)
-        birth_of(parcel, owner, n);
+        allocate_parcel(parcel, owner, n);
     else if (what == 0)
         end_of(parcel);
     else if (what == 1)
@@ -657,7 +658,7 @@ static void *move_parcels(void *argument)
     return NULL;
 }
 
-/* Books by group stay right, whoever moves, resizes and frees. */
+/* Counts by group stay right when any thread moves, resizes and frees. */
 static void moves_of_a_crowd(void)
 {
     struct account heard[N_OWNERS] = {{0}};
@@ -700,7 +701,7 @@ static void *move_to_third(void *parcel)
     return NULL;
 }
 
-/* Gives what is born of 50777 bytes to the third. */
+/* Moves allocated blocks of 50777 bytes to the third group. */
 static void give_away(const struct mtrace_event *event, void *user)
 {
     (void)user;
@@ -708,15 +709,15 @@ static void give_away(const struct mtrace_event *event, void *user)
         mtrace_move((void *)(uintptr_t)event->address, g_owners[3]);
 }
 
-/* As who moves in a callback does, and who moves what was there before. */
-static void book_what_was_not_told(struct account *books)
+/* As a move in a callback does, and a move of a block from before. */
+static void book_unreported(struct account *books)
 {
     book_move(&books[1], &books[3], OWN_BYTES(50));
-    book_birth(&books[0], OWN_BYTES(9));
+    book_allocation(&books[0], OWN_BYTES(9));
     book_move(&books[0], &books[2], OWN_BYTES(9));
 }
 
-/* What is told of a move; by another thread, in a handler; and which moves nobody is told of. */
+/* What is reported of a move: by another thread, in a handler; and which moves are not reported. */
 static void moves(void)
 {
     struct account heard[N_OWNERS] = {{0}};
@@ -728,13 +729,13 @@ static void moves(void)
     int giver;
     struct mtrace_scope scope;
     struct parcel parcel, given;
-    struct mtrace_event born;
+    struct mtrace_event allocated;
     uint32_t pool;
     pthread_t thread;
 
     make_owners();
-    birth_of(&parcel, 1, 1);
-    born = others.last;
+    allocate_parcel(&parcel, 1, 1);
+    allocated = others.last;
     scope = mtrace_enter(g_owners[3]);
     errno = ERANGE;
     move_to(&parcel, 2);
@@ -749,17 +750,18 @@ static void moves(void)
               && g_last_move.usable_bytes == malloc_usable_size(parcel.block)
               && g_last_move.old_size_bytes == 0 && g_last_move.old_usable_bytes == 0,
           "its sizes");
-    check(g_last_move.thread_id == born.thread_id && g_last_move.alloc_thread_id == born.thread_id
-              && g_last_move.stack_id == 0 && g_last_move.alloc_stack_id == born.stack_id
-              && g_last_move.time_ns >= born.time_ns,
+    check(g_last_move.thread_id == allocated.thread_id
+              && g_last_move.alloc_thread_id == allocated.thread_id && g_last_move.stack_id == 0
+              && g_last_move.alloc_stack_id == allocated.stack_id
+              && g_last_move.time_ns >= allocated.time_ns,
           "its threads, stacks and time");
     pthread_create(&thread, NULL, move_to_third, &parcel);
     pthread_join(thread, NULL);
     check(g_last_move.group == g_owners[2] && g_last_move.current_group == g_owners[3]
-              && g_last_move.thread_id != born.thread_id && g_last_move.thread_id != 0
-              && g_last_move.alloc_thread_id == born.thread_id,
+              && g_last_move.thread_id != allocated.thread_id && g_last_move.thread_id != 0
+              && g_last_move.alloc_thread_id == allocated.thread_id,
           "by another thread");
-    birth_of(&g_signalled, 2, 2);
+    allocate_parcel(&g_signalled, 2, 2);
     sigaction(SIGUSR1, &action, NULL);
     raise(SIGUSR1);
     check(g_last_move.address == g_signalled.block && g_last_move.current_group == g_owners[1],
@@ -767,11 +769,11 @@ static void moves(void)
     end_of(&parcel);
     check(others.last.kind == MTRACE_EVENT_FREE && others.last.group == g_owners[3],
           "the end of what was moved");
-    birth_of(&parcel, 1, 3);
-    move_to(&parcel, N_OWNERS - 1); /* nobody's, and its end is told nevertheless */
+    allocate_parcel(&parcel, 1, 3);
+    move_to(&parcel, N_OWNERS - 1); /* untracked, and its free is still reported */
     end_of(&parcel);
     check(others.frees == 2 && others.last.group == MTRACE_GROUP_UNTRACKED, "what is nobody's");
-    birth_of(&parcel, 1, 4);
+    allocate_parcel(&parcel, 1, 4);
     mtrace_tracking(false);
     move_to(&parcel, 2);
     mtrace_tracking(true);
@@ -787,15 +789,15 @@ static void moves(void)
     check(mtrace_move((char *)parcel.block + 64, g_owners[1]), "of a pool's");
     check(g_last_move.address == NULL && mtrace_counters().unreported == 0, "a move that is none");
     giver = mtrace_tracker_add(give_away, NULL, MTRACE_EVENT_ALLOC);
-    birth_of(&given, 1, 50);
+    allocate_parcel(&given, 1, 50);
     check(g_last_move.address == NULL && mtrace_counters().unreported == 1, "moved in a callback");
     check(mtrace_group_of(given.block) == g_owners[3], "its group");
     mtrace_tracker_remove(giver);
     check(mtrace_tracker_remove(other), "removed");
     check(others.allocs == 5 && others.frees == 2 && others.resizes == 0, "who asks for no moves");
     check(mtrace_tracker_remove(handle), "removed");
-    book_what_was_not_told(g_own_books);
-    book_what_was_not_told(heard);
+    book_unreported(g_own_books);
+    book_unreported(heard);
     check_books(heard);
     expect("unknown_moves", 2);
     expect("bad_handles", 2);
@@ -803,7 +805,7 @@ static void moves(void)
 
 static pthread_barrier_t g_all_there;
 
-/* Told in a group of its own, which all are in at once. */
+/* Reported in one group, which all threads have entered. */
 static void *live_with_all(void *number)
 {
     char name[32];
@@ -819,7 +821,7 @@ static void *live_with_all(void *number)
     return NULL;
 }
 
-/* 10,000 threads at once, each in a scope, and known to who tells. */
+/* 10,000 threads in parallel, each in a scope, with known ids. */
 static void at_once(void)
 {
     static pthread_t threads[N_AT_ONCE];

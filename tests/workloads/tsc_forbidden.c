@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the time stamp counter becomes a signal: by prctl, or by its number (tsc_forbidden
- * syscall). After that tracing is switched on, when it has been off: a thread that waits for the
- * toggle has asked for no time before.
+ * Reading the time stamp counter raises a signal: by prctl, or by its number (tsc_forbidden
+ * syscall). After that tracing is switched on, if it was off: a thread that waits for the toggle
+ * has read no time before.
  */
 #include "tests/workloads/workload.h"
 

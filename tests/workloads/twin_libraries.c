@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * twin_libraries LEFT RIGHT [ROUNDS]: opens two libraries of the same layout by turns; each leaks
- * under the name of its own function.
+ * twin_libraries LEFT RIGHT [ROUNDS]: opens two libraries of the same layout alternately; each
+ * leaks under the name of its own function.
  */
 #include "tests/workloads/workload.h"
 

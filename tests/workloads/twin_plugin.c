@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compiled twice with different names, so that both libraries have the same layout: opened one
- * after the other they land at the same address, and only time tells whose code an address is.
+ * Compiled twice with different names, so that both libraries have the same layout. Opened one
+ * after the other they land at the same address, and only the time identifies the library.
  */
 #include "tests/workloads/workload.h"
 

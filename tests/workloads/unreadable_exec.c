@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Executes programs with paths, arguments and variables that cannot be read, and prints how each
- * call ends: by an error, a signal, or a program that runs. First those that fail, and then each in
- * a child.
+ * Executes programs with unreadable paths, arguments and variables, and prints how each call ends:
+ * by an error, a signal, or a program that runs. Calls that fail come first, and then each in a
+ * child.
  */
 #include "tests/workloads/workload.h"
 

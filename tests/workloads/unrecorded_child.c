@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fork child that is not followed pays for no time stamp: it forbids itself the counter by an
- * instruction of its own, which nobody sees, and would die of reading it.
+ * A fork child that is not followed reads no time stamp: it forbids itself the counter by an
+ * instruction of its own, which the collector does not see, and would die of reading it.
  */
 #include "tests/workloads/workload.h"
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * workload: what the test programs share. A workload causes heap events whose number it knows, and
- * prints lines `expect NAME VALUE` that tests/e2e/run.py compares with the database.
- *
- * Its own blocks have sizes that end in 777, so that they can be told from the C library's by SQL
- * alone, with no stack and no symbol: size_bytes % 1000 = 777.
+ * workload: shared by the test programs. A workload causes a known number of heap events, and
+ * prints lines `expect NAME VALUE` that tests/e2e/run.py compares with the database. Its own blocks
+ * have sizes that end in 777, so that SQL alone can distinguish them from the C library's, without
+ * stacks and symbols: size_bytes % 1000 = 777.
  */
 #ifndef MTRACE_TESTS_WORKLOAD_H
 #define MTRACE_TESTS_WORKLOAD_H

@@ -137,24 +137,24 @@ function useChanges(): number {
 const NOTHING: Answer<never> = { data: undefined, error: undefined, isLoading: false };
 
 // The answer to the address. A change of the address or recording aborts the request and sends a new one. null: no request.
-// An answer stores its question, so between a change of address and the next effect the old answer is not taken for the new one.
+// An answer stores its query, so between a change of address and the next effect the old answer is not taken for the new one.
 function useAnswer<T>(address: string | null, take: (address: string, init: RequestInit) => Promise<T>, recording = ""): Answer<T> {
-  const question = `${recording} ${address}`;
-  const [answer, setAnswer] = useState<Answer<T> & { question: string }>({ ...NOTHING, question: "" });
+  const query = `${recording} ${address}`;
+  const [answer, setAnswer] = useState<Answer<T> & { query: string }>({ ...NOTHING, query: "" });
   const seen = useChanges();
   useEffect(() => {
     if (address === null) return undefined;
     const control = new AbortController();
     take(address, { signal: control.signal }).then(
-      (data) => setAnswer({ ...NOTHING, data, question }),
+      (data) => setAnswer({ ...NOTHING, data, query }),
       (reason: Error) => {
-        if (reason.name !== "AbortError") setAnswer({ ...NOTHING, error: reason.message, question });
+        if (reason.name !== "AbortError") setAnswer({ ...NOTHING, error: reason.message, query });
       },
     );
     return () => control.abort();
   }, [address, recording, seen]);
   if (address === null) return NOTHING;
-  return answer.question === question ? answer : { ...NOTHING, data: answer.data, isLoading: true };
+  return answer.query === query ? answer : { ...NOTHING, data: answer.data, isLoading: true };
 }
 
 export function useJson<T>(address: string | null): Answer<T> {

@@ -28,7 +28,7 @@ import { Overview } from "./pages/overview";
 import { Report } from "./pages/report";
 import { Sql } from "./pages/sql";
 import { ProcessChoice } from "./processes";
-import { questionOf } from "./question";
+import { queryOf } from "./query";
 import { choose, nextChoice, readSetting, showTheme, useSettings } from "./settings";
 import { Sources } from "./sources";
 
@@ -92,7 +92,7 @@ function Heading({ address, meta, command }: { address: Address; meta: Meta; com
   return (
     <div class="heading">
       <h1>{titleOf(address.view)}</h1>
-      {isAsked(address, command) && <Sources key={formatAddress({ ...address, parameters: filtersOf(address) })} address={address} command={command} question={questionOf(address, command)} meta={meta} />}
+      {isAsked(address, command) && <Sources key={formatAddress({ ...address, parameters: filtersOf(address) })} address={address} command={command} query={queryOf(address, command)} meta={meta} />}
     </div>
   );
 }
@@ -156,7 +156,7 @@ function App() {
           <FilterBar meta={meta.data} address={address} />
           <main id="main" tabIndex={-1} key={settings}>
             <Heading address={address} meta={meta.data} command={command} />
-            {recording && address.view !== "overview" && isAsked(address, command) && <Notes recording={recording.id} command={command.name} question={questionOf(address, command)} />}
+            {recording && address.view !== "overview" && isAsked(address, command) && <Notes recording={recording.id} command={command.name} query={queryOf(address, command)} />}
             {recording ? <Page address={address} recording={recording} meta={meta.data} /> : <p class="notice error" role="alert">This server has no recording "{address.recording}".</p>}
           </main>
         </div>

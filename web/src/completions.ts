@@ -27,8 +27,8 @@ export function useCompletions(text: string, address: Address, known: readonly F
   const equals = piece.indexOf("=");
   const typed = piece.slice(equals + 1);
   const filter = equals > 0 ? known.find((p) => p.name === piece.slice(0, equals).replaceAll("-", "_")) : undefined;
-  const question: Parameter[] = filter?.has_values ? [["parameter", filter.name], ["part", typed.replaceAll("\\", "")], ["count", String(MAX_SHOWN)]] : [];
-  const values = useJson<Row[]>(filter?.has_values ? apiAddress(address.recording, "values", question) : null);
+  const query: Parameter[] = filter?.has_values ? [["parameter", filter.name], ["part", typed.replaceAll("\\", "")], ["count", String(MAX_SHOWN)]] : [];
+  const values = useJson<Row[]>(filter?.has_values ? apiAddress(address.recording, "values", query) : null);
   if (equals < 0) {
     const isWanted = (p: FilterParameter) => p.name.includes(piece.replaceAll("-", "_")) || (p.alias?.includes(piece) ?? false);
     return known.filter(isWanted).slice(0, MAX_SHOWN).map((p) => ({ text: `${before}${p.name}=`, label: `${p.name}=${p.value}`, help: p.help }));

@@ -5,8 +5,8 @@ import type { Parameter } from "./address";
 import { useRows } from "./api";
 
 // Without a command: what is missing from every figure of the recording.
-export function Notes({ recording, command, question = [] }: { recording: string; command?: string; question?: readonly Parameter[] }) {
-  const notes = useRows(recording, "notes", command === undefined ? [] : [["command", command], ...question]);
+export function Notes({ recording, command, query = [] }: { recording: string; command?: string; query?: readonly Parameter[] }) {
+  const notes = useRows(recording, "notes", command === undefined ? [] : [["command", command], ...query]);
   if (!notes.data?.length) return null;
   return (
     <ul class="notes" aria-label="what is missing">

@@ -10,9 +10,9 @@ function quote(text: string): string {
   return /^[\w./,:@%=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-function commandOf(address: Address, command: Command, question: readonly Parameter[], file: string): string {
+function commandOf(address: Address, command: Command, query: readonly Parameter[], file: string): string {
   const argument = valueOf(address, "argument");
-  const options = question.filter(([name]) => name !== "argument").map(([name, value]) => `--${name.replaceAll("_", "-")}${value === "yes" ? "" : "=" + quote(value)}`);
+  const options = query.filter(([name]) => name !== "argument").map(([name, value]) => `--${name.replaceAll("_", "-")}${value === "yes" ? "" : "=" + quote(value)}`);
   return ["mtrace-query", command.name, quote(file), ...(argument ? [quote(argument)] : []), ...options].join(" ");
 }
 
@@ -29,14 +29,14 @@ function Text({ label, text }: { label: string; text: string }) {
   );
 }
 
-export function Sources({ address, command, question, meta }: { address: Address; command: Command; question: readonly Parameter[]; meta: Meta }) {
+export function Sources({ address, command, query, meta }: { address: Address; command: Command; query: readonly Parameter[]; meta: Meta }) {
   const [isOpen, setOpen] = useState(false);
-  const sql = useText(isOpen ? apiAddress(address.recording, command.name, [...question, ["show_sql", "yes"]]) : null);
+  const sql = useText(isOpen ? apiAddress(address.recording, command.name, [...query, ["show_sql", "yes"]]) : null);
   const file = meta.recordings.find((recording) => recording.id === address.recording)?.name ?? "run.db";
   return (
     <details class="sources" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>SQL and command</summary>
-      <Text label="command" text={commandOf(address, command, question, file)} />
+      <Text label="command" text={commandOf(address, command, query, file)} />
       {sql.data ? <Text label="statement" text={sql.data} /> : <Notice answer={sql} />}
     </details>
   );

@@ -32,19 +32,19 @@ export function choiceOf(address: Address): TreeChoice {
   };
 }
 
-function questionAt(address: Address, choice: TreeChoice, minShare: string, instant: string | null): string {
+function queryAt(address: Address, choice: TreeChoice, minShare: string, instant: string | null): string {
   const isLive = choice.measure === "live";
   const filters = filtersOf(address).filter(([name]) => name !== "alive_at" || (isLive && instant === null));
   const at = isLive && !filters.some(([name]) => name === "alive_at") ? [["alive_at", instant ?? "peak"]] : [];
-  const question = [...filters, ...at, ["measure", choice.measure], ["by", choice.unit], ["min_share", minShare], ["count", "0"], ...(choice.isInverted ? [["bottom_up", "yes"]] : [])];
-  return apiAddress(address.recording, "tree", question as Parameter[]);
+  const query = [...filters, ...at, ["measure", choice.measure], ["by", choice.unit], ["min_share", minShare], ["count", "0"], ...(choice.isInverted ? [["bottom_up", "yes"]] : [])];
+  return apiAddress(address.recording, "tree", query as Parameter[]);
 }
 
 // Of one instant or measure, or the difference of two times.
 export function useTree(address: Address, minShare: string): Answer<TreeRow[]> {
   const choice = choiceOf(address);
-  const one = useJson<TreeRow[]>(questionAt(address, choice, minShare, choice.instants?.[1] ?? null));
-  const before = useJson<TreeRow[]>(choice.instants ? questionAt(address, choice, minShare, choice.instants[0]) : null);
+  const one = useJson<TreeRow[]>(queryAt(address, choice, minShare, choice.instants?.[1] ?? null));
+  const before = useJson<TreeRow[]>(choice.instants ? queryAt(address, choice, minShare, choice.instants[0]) : null);
   const both = useMemo(() => (choice.instants && before.data && one.data ? compare(before.data, one.data, choice.unit) : undefined), [before.data, one.data, choice.unit, choice.instants === null]);
   if (!choice.instants) return one;
   return { data: both, error: one.error ?? before.error, isLoading: one.isLoading || before.isLoading };

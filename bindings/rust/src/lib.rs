@@ -118,10 +118,10 @@ impl Drop for Phase {
 /// # Errors
 /// `NotConnected`: absent, or recorded without mtrace-record. `InvalidInput`: not understood; why was written to `to`. ERANGE: the
 /// rule of `--fail-if` holds; the answer was written all the same. Else what the operating system said.
-pub fn report(question: &str, to: impl AsFd) -> io::Result<()> {
+pub fn report(request: &str, to: impl AsFd) -> io::Result<()> {
     let code = table::get().map_or(ENOTCONN, |table| {
         let fd = to.as_fd().as_raw_fd();
-        text::with_text(question, |question| unsafe { (table.report)(question, fd) })
+        text::with_text(request, |request| unsafe { (table.report)(request, fd) })
     });
     match code {
         0 => Ok(()),

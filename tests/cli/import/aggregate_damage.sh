@@ -1,4 +1,4 @@
-# What somebody removed from a log of --aggregate, or did to it, is told in one line and counted, and the rest is imported.
+# If parts of an --aggregate log were removed or damaged, the import reports and counts the loss and imports the rest.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include "tests/cli/wait_for_state.h"

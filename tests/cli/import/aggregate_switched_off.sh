@@ -1,4 +1,4 @@
-# Recording that is switched off and on after a state was taken: the import goes on from that state, and each window is told of.
+# Recording is switched off and on after a checkpoint: the import continues from it and reports each window.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include "tests/cli/wait_for_state.h"

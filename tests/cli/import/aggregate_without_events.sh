@@ -1,4 +1,4 @@
-# A log of --aggregate that was moved without the files of its events is refused, and says which it needs; with them it is imported.
+# An --aggregate log without its rotated files is refused, with the names of the missing files; with them it is imported.
 . "$CASES/../lib.sh"
 mtrace-record -q --aggregate -o run.dat -- sh -c 'exit 0'
 mkdir moved

@@ -1,4 +1,5 @@
-# A copy of a log has the logs of children that lie beside it, and says which do not: those of the original are another recording's by then. A link to a log has what lies beside the log.
+# A copied log includes only logs of children beside the copy, and names the missing ones. A link to a log includes the logs beside its
+# target.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include <stdlib.h>
@@ -24,8 +25,8 @@ END
 gcc -O0 -fno-builtin -w -o program program.c
 mkdir recorded alone whole linked
 import() {
-    mtrace-import -f --no-symbols "$1" import.db 2>said.txt || true
-    sed "s/run.dat.[0-9]*\.\([0-9]\)/run.dat.PID.\1/g; s/.*, \([0-9]* process[es]*\), in .*/\1/; s|$PWD|.|g" said.txt
+    mtrace-import -f --no-symbols "$1" import.db 2>messages.txt || true
+    sed "s/run.dat.[0-9]*\.\([0-9]\)/run.dat.PID.\1/g; s/.*, \([0-9]* process[es]*\), in .*/\1/; s|$PWD|.|g" messages.txt
 }
 for option in "" --aggregate; do
     MTRACE_RING_BYTES=100000 mtrace-record -f -q $option --follow-children -o recorded/run.dat -- ./program
@@ -41,8 +42,8 @@ for option in "" --aggregate; do
     echo "alone ${option:-plain}"
     [ -n "$option" ] || import alone/run.dat
 done
-import alone/run.dat >said.txt # by then there was a state, or not
-grep -q "(exec successors and children) are missing or cannot be read\|is not beside its parent's" said.txt && echo "it is said" || cat said.txt
+import alone/run.dat >messages.txt # the checkpoint may exist already, or not
+grep -q "(exec successors and children) are missing or cannot be read\|is not beside its parent's" messages.txt && echo "it is said" || cat messages.txt
 rm -r recorded
 echo "the original is gone"
 import whole/run.dat

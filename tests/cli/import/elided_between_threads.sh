@@ -1,4 +1,4 @@
-# Blocks that other threads free, among elided ones: what comes next is only guessed at, and totals are the program's own count.
+# Other threads free blocks between elided ones: the totals still equal the program's own count.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include <pthread.h>

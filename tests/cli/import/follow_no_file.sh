@@ -1,5 +1,5 @@
 . "$CASES/../lib.sh"
-# What will not become a log is refused, not waited for.
+# --follow refuses paths that cannot become a log, instead of waiting for them.
 mkfifo pipe.dat
 mkdir folder
 ln -s b.dat a.dat

@@ -1,4 +1,5 @@
-# A file beside a log that is called like a state matters only to a log that is bounded; there it is told what is wrong with it.
+# An unrelated file with the name of a checkpoint is ignored beside a plain log. Beside a bounded log the import reports what is wrong with
+# it.
 . "$CASES/../lib.sh"
 make_log
 echo "my notes" >run.dat.state

@@ -1,4 +1,4 @@
-# A file system of 64 KiB holds no database: the import says so and leaves nothing there.
+# Import into a file system of 64 KiB fails with a message and leaves no file.
 . "$CASES/../lib.sh"
 mkdir small
 mount -t tmpfs -o size=64k none small 2>/dev/null || { echo "skipped: mounting needs root"; exit 77; }

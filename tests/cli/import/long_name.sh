@@ -1,4 +1,4 @@
-# SQLite opens no name that is longer, with its folders, than it keeps room for: it is said, and nothing stays behind.
+# A database path that is too long for SQLite is refused with a message, and no file is left.
 . "$CASES/../lib.sh"
 make_log
 here=$(pwd -P)

@@ -1,4 +1,4 @@
-# A bounded log that nobody kept up with has more generations than a process may have open files: all of them are read. None can be followed.
+# A bounded log without a follower has more rotated files than a process may open: all are imported. --follow refuses it.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-# A module has the name by which the program was started if that is a link to the file in the same folder.
+# If the program was started by a link in the folder of its file, its module has the name of the link.
 . "$CASES/../lib.sh"
 cat >program.c <<'C'
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-# The recorder has created the packed file and written nothing into it: all is in the live log, so nothing is damaged.
+# The packed file is still empty because the recorder just created it: all events are in the live log, and no damage is reported.
 lib=$(dirname "$(command -v mtrace-record)")/../lib/mtrace/libmtrace.so
 [ -e "$lib" ] || { echo "skipped: no libmtrace.so beside mtrace-record"; exit 77; }
 LD_PRELOAD=$lib MTRACE_OUTPUT=raw.dat sh -c 'exit 0'

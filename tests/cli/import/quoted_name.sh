@@ -1,4 +1,4 @@
-# The command that mtrace-import prints runs in a shell, whatever the name of the database.
+# The command that mtrace-import prints works in a shell for any database name.
 . "$CASES/../lib.sh"
 make_log
 for name in "my run.db" "it's.db" 'a$HOME;b.db' plain.db; do

@@ -1,4 +1,4 @@
-# The file of a program without build-id is newer than its recording: its lines may be wrong, which is said.
+# A program without build ID was rebuilt after its recording: the import warns that its lines may be wrong.
 cat >leak.c <<'END'
 #include <stdlib.h>
 void *volatile kept;

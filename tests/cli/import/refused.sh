@@ -78,7 +78,7 @@ ls
 #|mtrace-import: 'text.dat' is text, not a log
 #|mtrace-import: cannot write 'nowhere/out.db': No such file or directory
 # case bytehound_recording
-# bytehound's recordings have no magic: they are known by their frames.
+# bytehound's recordings have no magic number; their frames identify them.
 perl -e 'for $kind (1, 2, 1) { print chr($kind), pack("V", 300), chr(7) x 300 }' >bytehound.dat
 head -c 700 bytehound.dat >cut.dat
 perl -e 'print chr(1), pack("V", 300), chr(7) x 200' >stump.dat
@@ -98,7 +98,7 @@ ls
 #|mtrace-import: 'cut.dat' is a bytehound recording, which cannot be imported; record the program with mtrace-record
 #|mtrace-import: 'stump.dat' is not a log of mtrace at byte 0
 # case cut_compressed
-# A compressed file of which not one line can be read is cut, not of a wrong kind; a whole one is.
+# A compressed file without one readable line counts as cut off, not as an unknown format.
 (echo one; echo two) | gzip > whole.gz
 head -c 12 whole.gz > cut.gz
 complain mtrace-import cut.gz
@@ -113,7 +113,7 @@ ls
 #|mtrace-import: 'cut.gz' is compressed, and cut or damaged before the end of its first line; copy or record it again
 #|mtrace-import: 'whole.gz' is a compressed file, not a log; decompress it first
 # case fifo
-# Nobody writes to it: it is refused, not waited for.
+# The FIFO has no writer: it is refused without waiting.
 mkfifo pipe.dat
 complain timeout 20 mtrace-import pipe.dat out.db
 ls
@@ -144,7 +144,7 @@ ls
 # expect stderr
 #|mtrace-import: 'run.dat' has log version 99, this mtrace reads up to 1; use a newer mtrace
 # case no_such_marker
-# A marker that is not there is said, and what was at the target's name stays.
+# A missing marker is an error, and the existing target stays unchanged.
 make_log
 complain mtrace-import --until-marker "not there" run.dat out.db
 complain mtrace-import --until-marker "not there" --until 1h run.dat out.db
@@ -179,7 +179,7 @@ ls
 # expect stderr
 #|mtrace-import: 'out.db' is not a regular file; name another target
 # case target_exists
-# An existing target stays as it is without --force, and a file of somebody else with it, too.
+# Without --force an existing target and other files beside it stay unchanged.
 make_log
 echo precious >out.db
 complain mtrace-import run.dat out.db
@@ -189,9 +189,9 @@ rm out.db
 sqlite3 out.db 'CREATE TABLE precious(a)'
 complain mtrace-import --force run.dat out.db
 sqlite3 out.db .tables
-mtrace-import run.dat own.db 2>said.txt
+mtrace-import run.dat own.db 2>messages.txt
 complain mtrace-import run.dat own.db
-mtrace-import --force run.dat own.db >said.txt 2>&1
+mtrace-import --force run.dat own.db >messages.txt 2>&1
 sqlite3 own.db 'SELECT count(*) > 0 FROM processes'
 # expect stdout
 #|status 1, lines on stderr 1
@@ -207,8 +207,8 @@ sqlite3 own.db 'SELECT count(*) > 0 FROM processes'
 #|mtrace-import: 'out.db' exists and is not a database of mtrace; name another target or remove it
 #|mtrace-import: 'own.db' exists; --force replaces it
 # case big_endian
-# A log as a big-endian machine writes it: every number the other way round, and byte 19 says so.
-# Whoever reads logs refuses it in one line, and takes it for none that is newer, damaged or empty.
+# A log of a big-endian machine: all numbers are byte-swapped, and byte 19 says so. All readers refuse it in one line, and not as newer,
+# damaged or empty.
 make_log
 python3 - <<'END'
 import struct

@@ -1,4 +1,4 @@
-# What a log of --aggregate had no room for is said beside each answer, by kind.
+# Each answer states by kind how many events exceeded the limits of an --aggregate log.
 . "$CASES/../lib.sh"
 mtrace-record -q --aggregate -o run.dat -- sh -c 'exit 0'
 mtrace-import --no-symbols run.dat run.db 2>/dev/null

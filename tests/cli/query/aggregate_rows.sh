@@ -1,4 +1,4 @@
-# Of a bounded log (--aggregate) what is made of rows has the blocks that are live at the end: one note says how many are not there.
+# For a bounded log, reports that need rows show the blocks that are live at the end, and note how many blocks have no row.
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 sqlite3 rows.db "INSERT INTO meta VALUES ('slim', 1), ('aggregate', 1);

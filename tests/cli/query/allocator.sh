@@ -1,4 +1,5 @@
-# Memory of another allocator than glibc's is not called heap, and the advice names its own functions. Arenas of glibc are counted as far as they ever reached.
+# Memory of allocators other than glibc's is not called heap, and advice names their functions. Arenas of glibc count up to their highest
+# extent.
 . "$CASES/../fixture.sh"
 sqlite3 run.db "DELETE FROM processes WHERE process_id > 1; DELETE FROM heaps; DELETE FROM heap_states;
 INSERT INTO heaps VALUES (1, 1, 'other', 0x50000, 0x70000, 0x50010, NULL, NULL, NULL);

@@ -1,4 +1,4 @@
-# A function directly above malloc that many others call is no good culprit: --blame-past is offered, with a regex of its name alone.
+# A wrapper of malloc with many callers is a poor call site: reports suggest --blame-past with a regex that matches only its name.
 . "$CASES/../fixture.sh"
 mtrace-query peak run.db --process 1 | grep -c blame-past || true
 sqlite3 run.db "UPDATE functions SET name = 'take(int*)' WHERE function_id = (SELECT function_id FROM call_sites WHERE call_site_id = 3);
@@ -11,7 +11,7 @@ INSERT INTO backtraces SELECT backtrace_id + 1, backtrace_id, backtrace_id + 1, 
 for command in peak leaks hot; do
     mtrace-query $command run.db --process 1 | sed -n '/blame-past/p'
 done
-# A second such function: one regex for both.
+# With a second wrapper one regex matches both.
 sqlite3 run.db "INSERT INTO backtraces SELECT backtrace_id + 100, parent_backtrace_id, backtrace_id + 100, 3, 2, 2, 'complete' FROM backtraces WHERE backtrace_id > 200 AND backtrace_id % 2 = 1"
 mtrace-query peak run.db --process 1 | sed -n '/blame-past/p'
 command=$(mtrace-query peak run.db --process 1 | sed -n 's/^next: \(.*blame-past.*\)/\1/p')

@@ -1,4 +1,4 @@
-# Functions that only pass memory on: who called them is blamed, at the same id where that place is a call site already.
+# --blame-past attributes blocks to the callers of wrappers. If the caller is a call site already, its id is used.
 . "$CASES/../fixture.sh"
 . "$CASES/../lib.sh"
 mtrace-query leaks run.db --process 1
@@ -12,6 +12,13 @@ mtrace-query sql "SELECT function, leaked_bytes FROM leaks WHERE process_id = 1 
 complain mtrace-query leaks run.db --blame-past nothing_is_called_so
 complain mtrace-query leaks run.db --blame-past '('
 complain mtrace-query timeline run.db --blame-past main
+# A pattern that no function has names libraries: their functions are skipped, too.
+cp run.db library.db
+for table in frames:frame_id=3 call_sites:call_site_id=2; do
+    sqlite3 library.db "UPDATE ${table%:*} SET object_id = (SELECT object_id FROM objects WHERE path LIKE '%libwork%') WHERE ${table#*:}"
+done
+mtrace-query leaks library.db --process 1 -n 1 --csv | cut -d, -f5,9
+mtrace-query leaks library.db --process 1 -n 1 --blame-past 'libwork\.so' --csv | cut -d, -f5,9
 # Code without names is named as reports print it.
 sqlite3 run.db "UPDATE frame_lines SET function_id = NULL, source_id = NULL, line = NULL WHERE frame_id = 3;
 UPDATE call_sites SET function_id = NULL, source_id = NULL, line = NULL, object_offset = 0x2100 WHERE call_site_id = 2"
@@ -82,6 +89,10 @@ complain mtrace-query hot run.db --blame-past 'server\+0x2101'
 #|status 2, lines on stderr 2
 #|status 2, lines on stderr 2
 #|status 2, lines on stderr 2
+#|function,call_site_id
+#|Session::clone(int) const,2
+#|function,call_site_id
+#|main,1
 #|         allocated              times      mean
 #|process     blocks  allocated  reused  lifetime  where                                        site
 #|      1         91    9.1 KiB   1.738     88 ns  worker  libwork.so                              5

@@ -1,4 +1,5 @@
-# Headings are words without units; narrow tables omit constants, then ids, and never the function, its line or the first bytes. Headings are sort keys, too; csv and json have the names of SQL.
+# Headings are words without units. Narrow tables omit constants, then ids, but never the function, its line or the first bytes. Headings
+# are sort keys; csv and json use the names of SQL.
 . "$CASES/../fixture.sh"
 sqlite3 run.db "DELETE FROM processes WHERE process_id > 1"
 COLUMNS=200 mtrace-query peak run.db

@@ -10,12 +10,17 @@ mtrace-query diff rows.db --at 95ms --at 20ms -n 1
 mtrace-query diff run.db rows.db
 mtrace-query diff run.db rows.db --measure allocated --by blocks --process 1 --format csv
 mtrace-query diff run.db run.db
+# The table is about leaks; what rose most otherwise is named.
+cp run.db "a build.db"
+sqlite3 "a build.db" "UPDATE backtrace_totals SET allocated_bytes = allocated_bytes + 5000 WHERE backtrace_id = 4 AND process_id = 1"
+mtrace-query diff run.db "a build.db"
+mtrace-query diff run.db "a build.db" --csv
 # Another build: folders and lines have moved, a function is new.
 cp run.db built.db
 sqlite3 built.db "UPDATE sources SET path = replace(path, '/opt/', '/home/'); UPDATE call_sites SET line = line + 5;
   UPDATE functions SET name = 'Cache::grow' WHERE name = 'Cache::reserve'"
 mtrace-query diff run.db built.db
-# A function with several call sites stands at the line that changed most; where all of them moved, at the largest one of the newer build.
+# A function with several call sites is shown at the line that changed most. If all lines changed, at the largest one of the newer build.
 sqlite3 rows.db 'UPDATE call_sites SET function_id = 3, source_id = 2 WHERE call_site_id = 3'
 sqlite3 rows.db 'SELECT line FROM call_sites WHERE function_id = 3 ORDER BY line'
 mtrace-query diff rows.db --at 20ms --at 95ms -n 1 --format csv
@@ -62,6 +67,14 @@ mtrace-query diff rows.db grown.db --format csv
 #|change  change blocks  before  after  where
 #|leaked: 4.7 KiB before, 4.7 KiB after, change 0 B
 #|live at the peak: 10.3 KiB before, 10.3 KiB after, change 0 B
+#|allocated: 14.8 KiB before, 19.7 KiB after, change +4.9 KiB
+#|temporary: 8.4 KiB before, 8.4 KiB after, change 0 B
+#|leaked, from run.db to a build.db: 0 B in 0 blocks
+#|change  change blocks  before  after  where
+#|next: mtrace-query diff run.db 'a build.db' --measure allocated
+#|change_bytes,change_blocks,before_bytes,after_bytes,before_blocks,after_blocks,function,source,line,module,change_bytes_margin,change_blocks_margin
+#|leaked: 4.7 KiB before, 4.7 KiB after, change 0 B
+#|live at the peak: 10.3 KiB before, 10.3 KiB after, change 0 B
 #|allocated: 14.8 KiB before, 14.8 KiB after, change 0 B
 #|temporary: 8.4 KiB before, 8.4 KiB after, change 0 B
 #|leaked, from run.db to built.db: 0 B in 0 blocks
@@ -83,18 +96,21 @@ mtrace-query diff rows.db grown.db --format csv
 #|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
 #|mtrace-query: note: no rows
 #|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
+#|mtrace-query: note: no rows
+#|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
+#|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
 #|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
 # case logs
-# diff takes logs, too; a database that is older than the log beside it is reported.
+# diff accepts logs, too, and reports a database that is older than the log beside it.
 make_log
 mv run.dat old.dat
 cp old.dat new.dat
-mtrace-query diff old.dat new.dat 2>said.txt | tail -n 2
-grep '^importing' said.txt | sort
+mtrace-query diff old.dat new.dat 2>messages.txt | tail -n 2
+grep '^importing' messages.txt | sort
 mtrace-query diff old.dat new.dat 2>again.txt >answer.txt
 grep -c '^importing' again.txt || :
-mtrace-query new.db 2>said.txt >answer.txt
-grep -c 'newer' said.txt || :
+mtrace-query new.db 2>messages.txt >answer.txt
+grep -c 'newer' messages.txt || :
 touch -d '2001-01-01' new.db
 mtrace-query peak new.db 2>&1 >answer.txt | grep newer
 mtrace-query diff old.db new.db 2>&1 >answer.txt | grep newer
@@ -134,14 +150,14 @@ complain mtrace-query diff run.db run.db run.db
 #|mtrace-query: unexpected argument 'run.db'
 #|Try 'mtrace-query --help'.
 # case sampled
-# What is said of a database is said once, of the second one, too; that samples do not tell is refused, whichever it is.
+# diff prints warnings about each of the two databases once. It refuses numbers that samples cannot give, in either database.
 . "$CASES/../fixture.sh"
 cp run.db sampled.db
 sqlite3 sampled.db 'UPDATE processes SET sample_bytes = 1024'
-for question in "run.db sampled.db" "sampled.db run.db"; do
+for query in "run.db sampled.db" "sampled.db run.db"; do
     # shellcheck disable=SC2086
-    mtrace-query diff $question 2>said >/dev/null || sed 's/^mtrace-query: //' said
-    echo "$question: $(grep -c '^mtrace-query: note: estimates' said)"
+    mtrace-query diff $query 2>printed >/dev/null || sed 's/^mtrace-query: //' printed
+    echo "$query: $(grep -c '^mtrace-query: note: estimates' said)"
 done
 mtrace-query diff run.db sampled.db --measure temporary || echo "$?"
 mtrace-query diff sampled.db run.db --measure temporary || echo "$?"

@@ -1,4 +1,4 @@
-# Of events that were dropped each answer says how many, unless its own screen does; of a process without any nothing is said.
+# Each answer states the number of dropped events, unless its own text does; a process without dropped events has no such line.
 . "$CASES/../fixture.sh"
 sqlite3 run.db "UPDATE processes SET events_dropped = 7 WHERE process_id = 2"
 for command in peak temporary hot timeline processes; do
@@ -11,6 +11,10 @@ for command in leaks summary; do
 done
 mtrace-query report run.db --process 2 -o page.html 2>/dev/null
 grep -o '7 of 57 events ([^)]*) were dropped' page.html
+for process in 1 2; do
+    mtrace-query report run.db --process $process -f -o page.html 2>/dev/null
+    grep -o 'events_dropped">[^<]*' page.html || echo "nothing about process $process"
+done
 # expect stdout
 #|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: allocations and frees are missing, so numbers from the first drop on are inexact (reasons: meta, events.dropped.*)
 #|mtrace-query: note: 7 of 1,061 events (0.7 %) were dropped: allocations and frees are missing, so numbers from the first drop on are inexact (reasons: meta, events.dropped.*)
@@ -22,3 +26,5 @@ grep -o '7 of 57 events ([^)]*) were dropped' page.html
 #| 7 events dropped
 #| 7 dropped
 #|7 of 57 events (12 %) were dropped
+#|nothing about process 1
+#|events_dropped">7

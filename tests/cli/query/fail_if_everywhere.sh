@@ -1,4 +1,4 @@
-# Every command asks --fail-if of its rows or refuses it: a gate that is not looked at would never fail.
+# Every command evaluates --fail-if for its rows or refuses the option; a check that is ignored would never fail.
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 sqlite3 -bail rows.db <"$source/tests/sql/image.sql"

@@ -1,4 +1,4 @@
-# A file whose name another file of the table has is printed with its folder; the others without.
+# A file is printed with its folder if another file of the table has the same name, otherwise without.
 . "$CASES/../fixture.sh"
 sqlite3 run.db "UPDATE sources SET path = '/opt/server/lib/session.c' WHERE path LIKE '%/cache.c'"
 mtrace-query leaks run.db --process 1

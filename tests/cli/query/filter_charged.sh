@@ -1,4 +1,4 @@
-# What blocks were charged to, and phases: by id and name, listed ones and the root; tags all at once; phases that overlap, of two processes.
+# Filters by group, tag and phase: by id and name, several values, the root, all tags together, and overlapping phases of two processes.
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 ids() { mtrace-query allocations rows.db --csv "$@" -n 0 | awk -F, -v what="$*" 'NR > 1 { printf "%s ", $1 } END { print "| " what }'; }
@@ -42,9 +42,9 @@ mtrace-query allocations rows.db --tag kind=write || true
 #|1,200,1
 #|1,50,1
 # expect stderr
-#|mtrace-query: --group: 'cache' is none of those recorded: there are none
+#|mtrace-query: --group: 'cache' matches nothing: the recording has no groups
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --phase: 'load' is none of those recorded: there are none
+#|mtrace-query: --phase: 'load' matches nothing: the recording has no phases
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --tag: 'kind=write' is none of kind=read, tenant=acme, tenant=other, kind, tenant
+#|mtrace-query: --tag: 'kind=write' is unknown; choose from kind=read, tenant=acme, tenant=other, kind, tenant
 #|Try 'mtrace-query --help'.

@@ -1,4 +1,4 @@
-# --freed-from and --freed-to are about the end of blocks, as --from and --to are about their begin.
+# --freed-from and --freed-to select by the time of the free, as --from and --to do by that of the allocation.
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 ids() { mtrace-query allocations rows.db --csv "$@" | tail -n +2 | cut -d, -f1 | tr '\n' ' '; echo; }

@@ -1,4 +1,4 @@
-# Values of one parameter: one must hold, whatever they are about. Different parameters: all must.
+# One of several values of the same parameter must match. Different parameters must all match.
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 ids() { mtrace-query allocations rows.db --csv "$@" -n 0 | awk -F, -v what="$*" 'NR > 1 { printf "%s ", $1 } END { print "| " what }'; }

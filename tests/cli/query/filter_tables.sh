@@ -1,4 +1,5 @@
-# Groups, tags, phases, threads and flows of the blocks that pass: those of a moved block, too; all threads and phases stay.
+# Filtered tables of groups, tags, phases, threads and flows count the selected blocks, moved ones included; they list all threads and
+# phases.
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 sqlite3 rows.db "INSERT INTO allocation_groups VALUES (0, 'untracked'), (1, 'root'), (2, 'request'), (3, 'request'), (4, 'it''s 1');

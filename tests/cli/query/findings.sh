@@ -83,6 +83,9 @@ show 'stacks that end early' "UPDATE backtraces SET status = 'truncated' WHERE s
 show 'failures and bad frees' "INSERT INTO allocation_failures VALUES (1, 1, 1, 5, 4, 1, 1000, 12); INSERT INTO unmatched_frees VALUES (4096, 1, 1, 1, 5, 4, 'free')" '1 *'
 show 'hostile names' "$exited UPDATE functions SET name = char(27) || '[31mred' || char(10) || 'line'" '*held*'
 show 'hostile name of an allocator' "$kept UPDATE processes SET allocator = 'my' || char(27) || '[31malloc' || char(10)" '*kept*'
+workers="$leaking CREATE TEMP TABLE other AS SELECT * FROM site_leaks WHERE process_id = 1 AND call_site_id = 2 AND rule_id IS NULL;
+  UPDATE other SET process_id = 2; DELETE FROM site_leaks WHERE process_id <> 1; INSERT INTO site_leaks SELECT * FROM other;"
+show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 # expect stdout
 #|== a leak that goes on
 #|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second.
@@ -229,4 +232,8 @@ show 'hostile name of an allocator' "$kept UPDATE processes SET allocator = 'my'
 #|== hostile name of an allocator
 #|warning: At 1m00s my?[31malloc? kept 20.0 MiB of its 21.0 MiB resident although they were free. To give free pages back, call the purge function of the allocator; or see how its free pages decay.
 #|   mtrace-query timeline copy.db --process 1  timeline?process=1
+#|   rows: 1
+#|== workers that leak at one call site: their sum
+#|critical: 16.0 MiB in 2,000 blocks from Session::clone (session.c:88) in 2 processes were never freed, 8.0 MiB of it in this process; they came throughout the run, 205 KiB a second.
+#|   mtrace-query leaks-by-stack copy.db --site 2 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 1

@@ -10,7 +10,7 @@ mtrace-query fragmentation rows.db --at 45ms --format csv | cut -d, -f1-18
 mtrace-query pinning rows.db --at 45ms
 mtrace-query pinning rows.db --at 45ms --function-regex worker --format csv
 mtrace-query holes rows.db --at 45ms
-# Block 12 at 0x11800 of process 1, blocks 14 and 15 of process 2; heap 1 reached to 0x13000 by then. Each at its own end.
+# Block 12 at 0x11800 of process 1, blocks 14 and 15 of process 2; heap 1 had reached 0x13000. Each process is shown at its own end.
 mtrace-query holes rows.db --at 75% --format csv
 mtrace-query fragmentation rows.db --at 75% --format csv | cut -d, -f1-13
 mtrace-query holes rows.db --format csv | cut -d, -f2,4,6-
@@ -55,7 +55,7 @@ mtrace-query pinning rows.db --at 45ms --process 1 --show-sql | sed -n 1,2p
 #|SELECT a.heap_id, a.address, a.size_bytes, ifnull(a.slack_bytes, 0), a.allocation_id, a.backtrace_id FROM processes AS p CROSS JOIN allocation_rows AS a WHERE 1 AND a.allocation_id < 7 AND ((a.alloc_ns <= 45000000 AND coalesce(a.alloc_ns + a.lifetime_ns > 45000000, 1))) AND p.process_id = 1 AND a.thread_id IN (SELECT thread_id FROM threads WHERE process_id = 1) AND a.heap_id IS NOT NULL ORDER BY a.heap_id, a.address, a.allocation_id;
 # case damaged
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
-# Figures that no recording has: nothing of them may lead past an array, into a loop, or out of memory.
+# Impossible numbers in a database must not cause an overrun, an endless loop or exhausted memory.
 sqlite3 rows.db "
   UPDATE heaps SET end_address = 1 << 60 WHERE heap_id = 1; UPDATE heaps SET start_address = -5 WHERE heap_id = 2;
   UPDATE meta SET value = 0 WHERE key = 'page_size'; UPDATE backtraces SET parent_backtrace_id = backtrace_id;
@@ -89,7 +89,7 @@ complain mtrace-query holes rows.db --at noon
 complain mtrace-query holes rows.db --at 10s
 complain mtrace-query heap-map rows.db --format json
 complain mtrace-query fragmentation rows.db --at 45ms --process 9
-# What the file cannot know.
+# Requests for information that the database lacks.
 sqlite3 rows.db "INSERT INTO meta VALUES ('slim', 1)"
 complain mtrace-query fragmentation rows.db --at 45ms
 complain mtrace-query fragmentation rows.db --at end

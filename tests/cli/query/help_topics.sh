@@ -1,4 +1,4 @@
-# The first screen fits one; lists of commands, filters and options, and the help of one command, in every order.
+# The first help screen fits a terminal; lists of commands, filters and options, and help of one command, work in every word order.
 . "$CASES/../lib.sh"
 mtrace-query --help
 mtrace-query --help | awk 'length > 80 || NR > 40'
@@ -26,7 +26,7 @@ complain mtrace-query help filtres
 #|  flamegraph      the call tree as a picture: -o heap.svg
 #|  report          everything on one HTML page: -o report.html
 #|  diff B.db       what changed between two recordings
-#|  sql STATEMENT   your own question: sql run.db 'SELECT ...'
+#|  sql STATEMENT   your own query: sql run.db 'SELECT ...'
 #|
 #|More commands       mtrace-query help commands
 #|  stacks          leaks-by-stack live hot groups by-function by-module tree

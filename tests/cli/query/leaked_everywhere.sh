@@ -1,4 +1,4 @@
-# By leaked bytes every command counts what leaks counts: 300 bytes below setlocale are suppressed.
+# Sorted by leaked bytes, every command counts the same leaks as the command leaks: 300 bytes below setlocale are suppressed.
 . "$CASES/../fixture.sh"
 mtrace-query leaks run.db --csv --process 1 | awk -F, 'NR > 1 { sum += $2 } END { print sum }'
 mtrace-query tree run.db --measure leaked --process 1 | head -1

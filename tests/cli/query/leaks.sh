@@ -43,7 +43,7 @@ mtrace-query leaks run.db --format csv --process 1
 #|1,30,3,1.0,,,,/opt/server/lib/libwork.so,6,1,5000000000,5000000000,burst,,,240,,,
 #|1,20,2,0.5,main,/opt/server/src/main.c,10,/opt/server/bin/server,1,1,1000000000,2000000000,burst,main /opt/server/src/main.c:10,,160,,,
 # case hint
-# The filter that leaks proposes selects the first row's function, and not all of its namespace.
+# The filter that leaks suggests selects the function of the first row, not its whole namespace.
 sqlite3 run.db "UPDATE functions SET name = 'cache::Map<int, std::less<int>>::operator()(int) const' WHERE function_id = 3"
 hint=$(mtrace-query leaks run.db --process 1 | sed -n 's/.*filter: //p')
 echo "$hint"
@@ -60,7 +60,7 @@ mtrace-query leaks run.db --format json -n 2
 #| {"process_id":1,"leaked_bytes":4000,"leaked_blocks":1,"share_of_site":1.0,"function":"Cache::reserve","source":"/opt/server/src/cache.c","line":31,"module":"/opt/server/bin/server","call_site_id":3,"stacks":1,"leaked_first_ns":200000000,"leaked_last_ns":200000000,"pattern":"once","usually_freed_in":null,"suppressed_by":null,"weight":4000,"leaked_bytes_margin":null,"leaked_blocks_margin":null,"verdict":null}
 #|]
 # case of_stacks
-# A leak is judged by its stacks: at site 5, one stack leaks its only block, another frees all of its 90.
+# Leaks are judged by stack: at site 5, one stack leaks its only block, and another frees all of its 90.
 sqlite3 run.db "UPDATE site_leaks SET rule_id = NULL WHERE call_site_id = 5"
 mtrace-query leaks run.db --process 1 | sed -n '/once at 3/,/theirs/p'
 mtrace-query leaks run.db --process 1 --csv | sed -n '/,300,/p'
@@ -69,10 +69,10 @@ mtrace-query leaks run.db --process 1 --csv | sed -n '/,300,/p'
 #|                                                          other stacks free theirs in m..  main.c:10
 #|1,300,1,1.0,worker,,,/opt/server/lib/libwork.so,5,1,3000000000,3000000000,once,,,300,,,
 # case rows_read
-# What leaks are told from is all that is read of the rows; as of an instant their lives, too.
+# leaks reads only the columns of the rows that it needs; with --at also their lifetimes.
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
-for question in "leaks --from 50%" "leaks --from 50% --at 80%" "growth --from 10%" "timeline --from 50%" "hot --from 50%"; do
-    mtrace-query $question rows.db --show-sql 2>&1 | grep allocation_rows
+for query in "leaks --from 50%" "leaks --from 50% --at 80%" "growth --from 10%" "timeline --from 50%" "hot --from 50%"; do
+    mtrace-query $query rows.db --show-sql 2>&1 | grep allocation_rows
 done
 # expect stdout
 #|SELECT a.thread_id, a.backtrace_id, a.size_bytes, a.alloc_ns, a.ended_by, a.free_backtrace_id FROM allocation_rows AS a WHERE 1 AND a.allocation_id >= 13;
@@ -100,7 +100,7 @@ mtrace-query leaks run.db --site 2
 #|      1   100 B              1         50 %  once         5  Session::clone  session.c:88     2
 #|next: mtrace-query stack run.db 4
 # case site_none
-# A call site that leaks nothing says so.
+# A call site without leaks is reported as such.
 mtrace-query leaks run.db --process 3 --site 2
 mtrace-query leaks run.db --process 3 --site 2 --csv
 # expect stdout

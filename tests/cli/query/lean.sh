@@ -1,4 +1,4 @@
-# What a lean import leaves out is refused by its name, in reports and in SQL; what needs totals only is answered as ever.
+# A database with omitted tables refuses reports and SQL that need them, and names what is omitted. Queries on totals still work.
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 for command in threads groups flows by-group; do mtrace-query $command rows.db; done > whole
@@ -10,7 +10,7 @@ mtrace-query sql "SELECT name FROM groups AS g JOIN (SELECT count(*) AS name FRO
 for command in hot allocations "tree nowhere" nonsense threads; do mtrace-query --about rows.db $command > about.out 2>&1 && echo "$command is answered" || echo "about: $command $?"; done
 sqlite3 rows.db "DELETE FROM meta WHERE key = 'slim'; INSERT INTO meta VALUES ('slim', 1)"
 mtrace-query --about rows.db allocations || echo "about: allocations $?"
-# What the table of commands says a command needs (--await) is what it turns out to need, however much was left out.
+# What a command needs by the table of commands (--await) is what it really needs, for every set of omitted tables.
 cat > needs.py <<'END'
 import socket, subprocess, sys
 own, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -49,16 +49,16 @@ for command in $commands; do
 done
 echo "needs of $((known > 95)) are known"
 sqlite3 rows.db "UPDATE meta SET value = 4 WHERE key = 'lean'"
-# Of rows of single blocks SQL is refused, too, whatever view reads them.
+# SQL on rows of single blocks is refused through every view.
 for from in allocations "allocation_rows a" "(SELECT size_bytes FROM allocations)" realloc_chains pool_blocks group_moves; do
     mtrace-query --about rows.db sql "SELECT count(*) FROM $from" || echo "sql $from $?"
 done
 mtrace-query --about rows.db sql "SELECT count(*) > 0 AS threads FROM threads"
-# A lean database of a report has no views: SQL that lists those of the file is about one that has.
+# A database of a live report has no views: SQL that lists views concerns a database that has them.
 for from in leaks sqlite_schema; do
     echo "$from needs $(python3 needs.py sql "SELECT count(*) FROM $from")"
 done
-# Who waits for a database that nobody makes ends, and says nothing.
+# Waiting for a database that no process creates ends without a message.
 mtrace-query --await --about rows.db threads < /dev/null || echo "await $?"
 # expect stdout
 #|same

@@ -1,4 +1,4 @@
-# The chart of lifetimes has a scale: classes without blocks, which are rows of no table, are steps of it.
+# The chart of lifetimes shows its whole scale, including classes without blocks, which have no rows in the table.
 . "$CASES/../fixture.sh"
 sqlite3 run.db 'DELETE FROM lifetime_classes; INSERT INTO lifetime_classes VALUES (1, 500, 1000, 7, 70), (1, 10000, 20000, 3, 30)'
 mtrace-query lifetime-histogram run.db --process 1 --format csv

@@ -1,4 +1,4 @@
-# live_blocks in stock sqlite3: a number, a subquery or a join says the instant; nothing else does.
+# The view live_blocks in stock sqlite3 needs a time, as a number, a subquery or a join.
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 for at in 0 5000000 9999999 10000000 50999999 51000000 90000000 200000000; do

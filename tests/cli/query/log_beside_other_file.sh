@@ -1,4 +1,4 @@
-# A log given for a database replaces no file of somebody else, and never shows another run.
+# A query of a log never replaces an unrelated file at the name of its database, and never shows another run.
 . "$CASES/../lib.sh"
 make_log
 sqlite3 run.db 'CREATE TABLE precious(a)'

@@ -1,4 +1,4 @@
-# Of many processes totals and a ranking come first, then the screens of a few; --process takes a pid, too.
+# For many processes, totals and a ranking precede the screens of a few of them; --process accepts a PID, too.
 . "$CASES/../fixture.sh"
 cat >workers.sql <<'SQL'
 INSERT INTO processes(process_id, parent_process_id, pid, executable, start_ns, end_ns, end_kind, end_value, peak_bytes, peak_blocks, peak_ns)

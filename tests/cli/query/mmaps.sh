@@ -1,4 +1,4 @@
-# Mappings, libraries and heaps under filters, each beside what stock sqlite3 finds; and over time as a picture.
+# Filtered tables of mappings, libraries and heaps equal what stock sqlite3 computes; mappings over time also as a picture.
 . "$CASES/../fixture.sh"
 . "$CASES/../lib.sh"
 sqlite3 run.db <<'END'
@@ -17,10 +17,10 @@ mtrace-query mmaps run.db
 ids() {
     condition=$1
     shift
-    said=$(mtrace-query mmaps run.db --csv "$@" | python3 -c 'import csv, sys; print(sorted((row["what"], row["address"]) for row in csv.DictReader(sys.stdin)))')
+    printed=$(mtrace-query mmaps run.db --csv "$@" | python3 -c 'import csv, sys; print(sorted((row["what"], row["address"]) for row in csv.DictReader(sys.stdin)))')
     found=$(sqlite3 -csv -header run.db "SELECT what, address FROM mappings AS m WHERE $condition" | python3 -c 'import csv, sys; print(sorted((row["what"], row["address"]) for row in csv.DictReader(sys.stdin)))')
-    [ "$said" = "$found" ] || echo "DIFFERS: $said, stock sqlite3 finds $found"
-    echo "$* -> $said"
+    [ "$printed" = "$found" ] || echo "DIFFERS: $printed, stock sqlite3 finds $found"
+    echo "$* -> $printed"
 }
 ids 'length_bytes BETWEEN 8192 AND 20000' --size-min 8KiB --size-max 20000
 ids 'mapped_ns >= 2000000000 AND mapped_ns <= 5000000000' --from 2s --to 5s

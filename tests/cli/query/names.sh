@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 . "$CASES/../fixture.sh"
 # case names
-# Commands and files in either order, misspelt names, heads of tables as names of columns, names with blanks, help of one command.
+# Commands and files in either order, misspelt names, headings as column names, names with blanks, help of one command.
 . "$CASES/../lib.sh"
 mv run.db "my run.db"
 mtrace-query "my run.db" hot -n 1
@@ -63,8 +63,8 @@ mtrace-query help | sed -n 1,1p
 #|mtrace-query: --to 'foo': flamegraph.pl, heaptrack, pprof, speedscope, dhat, massif or json is expected
 #|Try 'mtrace-query --help'.
 # case hostile_names
-# Names of executables, threads, files, functions and groups with escape sequences, line ends, marks of direction and invalid UTF-8 reach
-# no text output: tables, titles, notes, pictures, pages, CSV and formats of other tools.
+# Hostile names of executables, threads, files, functions and groups: escape sequences, newlines, direction marks and invalid UTF-8 are
+# removed from every text output: tables, titles, notes, pictures, pages, CSV and formats of other tools.
 sqlite3 -bail run.db <<'EOF'
 CREATE TEMP TABLE bad AS SELECT char(27) || ']0;title' || char(7) || char(10) || 'FAKE LINE' || char(13) || char(0x202e) || char(0x2066) || char(0x9b)
   || CAST(x'ff9b' AS TEXT) AS text;
@@ -87,7 +87,7 @@ for path in sorted(glob.glob("out/*")):
         bad = set(re.findall(rb"\nFAKE LINE|FAKE LINE\r|\x1b\]|\xe2\x80\xae", data))
     else:
         bad = {hex(ord(c)) for c in text if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t\r" or c in "\u202e\u2066"}
-    if "csv" not in name and "pprof" not in name and ("\nFAKE" in text or "\r" in text):  # CSV keeps line ends, within quotes
+    if "csv" not in name and "pprof" not in name and ("\nFAKE" in text or "\r" in text):  # CSV keeps newlines within quotes
         bad.add("line end")
     if bad or "FAKE" not in text and name not in ("diff", "timeline", "timeline svg", "size-histogram svg"):
         print(f"{name}: {sorted(bad)}")
@@ -120,7 +120,7 @@ mtrace-record -q -o run.dat -- sh -c 'exit 0'
 mtrace-import run.dat "$(printf 'run\033]0;title\a\nFAKE LINE\342\200\256.db')" >out/import 2>&1
 python3 look.py
 # case foreign_recording
-# A recording of another tool: no pid, no word about its end, and addresses where a module's place is not known.
+# A recording of another tool has no PID, no end of its process, and modules without known addresses.
 sqlite3 run.db "INSERT INTO meta VALUES ('recorder', 'heaptrack'), ('names', 'recording'); UPDATE processes SET pid = 0, end_kind = 'unknown', end_value = NULL;
     DELETE FROM processes WHERE process_id > 1; UPDATE call_sites SET object_offset = 0x7f0000003000 WHERE call_site_id = 6;
     UPDATE frames SET object_offset = 0x7f0000003100 WHERE frame_id = 11"
@@ -148,7 +148,7 @@ sqlite3 run.db "SELECT function FROM sites WHERE call_site_id = 6; SELECT stack 
 #|libwork.so 0x7f0000003000
 #|libwork.so 0x7f0000003100 < 0x0
 # case other_version
-# Tables of another version mean something else; what a user adds is let be, and views of the file are never run.
+# Tables of another schema version are refused, tables of users are ignored, and views of the file are never run.
 sqlite3 run.db "CREATE TABLE mine(a); CREATE VIEW my_leaks AS SELECT * FROM leaks; CREATE INDEX by_line ON call_sites(line);
                 DROP VIEW leaks; CREATE VIEW leaks AS SELECT zeroblob(1000000000) AS leaked_bytes"
 mtrace-query leaks run.db --process 1 | sed -n 1,4p | tail -2

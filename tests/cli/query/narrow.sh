@@ -1,4 +1,4 @@
-# In a narrow terminal the function gives way, not the line.
+# In a narrow terminal function names are shortened, not lines.
 . "$CASES/../fixture.sh"
 sqlite3 run.db "DELETE FROM processes WHERE process_id > 1"
 COLUMNS=80 mtrace-query leaks run.db -n 2

@@ -1,4 +1,4 @@
-# The command after "next:" names the first row, and has rows or draws.
+# The suggested next command names the first row and has a non-empty answer.
 cat >program.c <<'EOC'
 #include <malloc.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-# What is missing of one process is not said beside an answer about another one.
+# Notes about missing data of one process do not appear in answers about another one.
 . "$CASES/../fixture.sh"
 sqlite3 run.db "INSERT OR REPLACE INTO meta VALUES ('processes.partial', 1), ('processes.partial.2', 1), ('modules.unnamed', 5), ('modules.unnamed.2', 5),
     ('threads.joined.2', 7); UPDATE processes SET executable = '/opt/other' WHERE process_id = 2; INSERT INTO meta VALUES ('unseen./opt/other', 'jemalloc')"

@@ -1,4 +1,4 @@
-# The tree of a walk as a picture: its latest walk, its boxes as wide as their bytes; names of a program stay text.
+# The picture of an object tree shows the latest walk, with boxes as wide as their bytes and escaped names.
 . "$CASES/../fixture.sh"
 make_fixture tree.db "$source/tests/sql/code.sql" "$source/tests/sql/totals.sql" "$source/tests/sql/objects.sql"
 mtrace-query objects tree.db

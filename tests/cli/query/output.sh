@@ -11,7 +11,7 @@ mtrace-query peak run.db --format csv -o out.csv
 # expect stderr
 #|mtrace-query: 'out.csv' exists; --force replaces it
 # case device
-# -o DEVICE writes to the device, with --force, too, and does not put a file in its place.
+# -o DEVICE writes to the device, with --force, too, and does not replace it by a file.
 for words in leaks 'report --process 1' flamegraph 'export --to flamegraph.pl'; do
     # shellcheck disable=SC2086 # words
     set -- $words
@@ -22,7 +22,7 @@ for words in leaks 'report --process 1' flamegraph 'export --to flamegraph.pl'; 
     [ -c /dev/null ] || echo "$words: /dev/null is no device any more"
 done
 mtrace-query leaks run.db -o /dev/stdout | sed -n 1p
-# Refused, as a log or a database cannot be written to a device.
+# A log or a database cannot be written to a device.
 mtrace-record --force -o /dev/null -- true || echo "status $?"
 mtrace-import --force run.db /dev/null 2>/dev/null || echo "status $?"
 [ -c /dev/null ] && echo "still a device"
@@ -39,7 +39,7 @@ mtrace-query peak run.db > /dev/full
 # expect stderr
 #|mtrace-query: cannot write 'stdout': No space left on device
 # case interrupted
-# A signal leaves the file of -o as it was, and nothing beside it.
+# After a signal the file of -o is unchanged, and no temporary file is left.
 echo precious >out.txt
 for name in TERM HUP; do
     mtrace-query sql run.db 'WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n' -o out.txt -f &
@@ -65,7 +65,7 @@ mtrace-query sql run.db 'WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i +
 #|mtrace-query: reading 'run.db' took longer than the time limit allows; narrow the query
 # case log_kept
 rm run.db
-# A log is not written over by its own answer, nor is the database that is made of it.
+# -o refuses to overwrite the log that it reads, and the database made of it.
 . "$CASES/../lib.sh"
 make_database
 cp run.db kept.db
@@ -85,7 +85,7 @@ cmp run.db kept.db && mtrace-import run.dat again.db 2>/dev/null && ls
 #|mtrace-query: 'run.db' is what is read; name another file to write
 #|Try 'mtrace-query --help'.
 # case kept
-# What cannot be answered leaves a file as it is; what is read is never written over; a symbolic link is replaced, not followed.
+# A failed query leaves the file of -o unchanged; inputs are never overwritten; a symbolic link is replaced, not followed.
 . "$CASES/../lib.sh"
 echo precious >good.txt
 cp run.db copy.db

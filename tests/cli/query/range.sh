@@ -1,4 +1,4 @@
-# Blocks allocated in a time range and freed outside of it, and the reverse; both ends belong to the range.
+# Filters select blocks allocated inside a time range and freed outside of it, and the reverse. Both limits are part of the range.
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 mtrace-query range rows.db --from 20ms --to 60ms

@@ -1,4 +1,4 @@
-# The program and the commands of README.md: the leak has its function and line, every question has an answer.
+# The program and the commands of README.md work: the leak has its function and line, and every query has an answer.
 . "$CASES/../lib.sh"
 root=$CASES/../../..
 cp "$root/examples/shop.c" .

@@ -10,7 +10,7 @@ complain mtrace-query leeks run.db
 #|mtrace-query: unknown command 'leeks'; did you mean leaks?
 #|Try 'mtrace-query --help'.
 # case misspelt
-# Misspelt filters and options name the near one; times beyond the run name the run's range, pictures the formats; a PID that is not there is no wrong usage.
+# Messages suggest the nearest filter or option, the range of the run, or the formats of pictures. An unknown PID is not a usage error.
 . "$CASES/../fixture.sh"
 complain mtrace-query leaks run.db functionregex=x
 complain mtrace-query leaks run.db --functionregex=x
@@ -71,7 +71,7 @@ ls
 #|Try 'mtrace-query --help'.
 #|mtrace-query: 'run.db' has no process 99999; mtrace-query processes lists them
 # case arguments
-# Wrong arguments: one line says which, and what to do.
+# Wrong arguments: one line says which argument is wrong and what to do.
 . "$CASES/../fixture.sh"
 echo '== callers unknown'
 complain mtrace-query callers nowhere run.db
@@ -157,7 +157,7 @@ complain mtrace-query leaks run.db --suppressions rules
 #|mtrace-query: 'rules' line 1: an empty pattern would suppress every leak
 #|Try 'mtrace-query --help'.
 # case files
-# Files that are no database of mtrace, or a damaged one, and names that are wrong.
+# Files that are no database of mtrace, damaged databases, and wrong names.
 . "$CASES/../fixture.sh"
 echo '== cut database'
 head -c 20000 run.db > cut.db
@@ -252,7 +252,7 @@ complain mtrace-query hot rows.db --to 10h --format csv
 #|mtrace-query: --alive-at: '200%' is not a percentage; write a number from 0 to 100 with %
 #|Try 'mtrace-query --help'.
 # case bad_values
-# A value that cannot be used: one line says which option, which value, and what may be written.
+# Unusable values: one line has the option, the value, and what is accepted.
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 complain mtrace-query allocations rows.db --address-min 0xg
@@ -287,7 +287,7 @@ complain mtrace-query leaks run.db --format xml
 #|Try 'mtrace-query --help'.
 #|mtrace-query: unknown option '--sise-min'; did you mean --size-min?
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --kind: 'nothing' is none of malloc, calloc, realloc, aligned_alloc
+#|mtrace-query: --kind: 'nothing' is unknown; choose from malloc, calloc, realloc, aligned_alloc
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --to: '101%' is not a percentage; write a number from 0 to 100 with %
 #|Try 'mtrace-query --help'.
@@ -295,7 +295,7 @@ complain mtrace-query leaks run.db --format xml
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --size-min: '5x' is not a size; write bytes, or a number with KiB, MiB, GiB or TiB
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --thread: 'nobody' is none of 1, 2, 3, 4, 812, 820, 813, 814, server, pool, server, sh
+#|mtrace-query: --thread: 'nobody' is unknown; choose from 1, 2, 3, 4, 812, 820, 813, 814, server, pool, server, sh
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --from: '5x' is not a time; write seconds, or numbers with d, h, m, s, ms, us or ns, as in 4m12s
 #|Try 'mtrace-query --help'.
@@ -318,7 +318,7 @@ mtrace-query live rows.db
 #|mtrace-query: live needs --at TIME: a time, a percentage of the run, peak or end
 #|Try 'mtrace-query --help'.
 # case no_filters
-# The name of a command that begins as a parameter's is not taken for one.
+# A command whose name begins like a parameter is not taken for the parameter.
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 for command in objects spare-capacity object-growth summary; do mtrace-query $command --group cache rows.db || echo "$?"; done
@@ -345,17 +345,17 @@ mtrace-query by-pool --kind malloc rows.db || echo "$?"
 #|Try 'mtrace-query --help'.
 #|mtrace-query: summary takes no filters, but group was given
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --group: 'cache' is none of those recorded: there are none
+#|mtrace-query: --group: 'cache' matches nothing: the recording has no groups
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --group: 'cache' is none of those recorded: there are none
+#|mtrace-query: --group: 'cache' matches nothing: the recording has no groups
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --group: 'cache' is none of those recorded: there are none
+#|mtrace-query: --group: 'cache' matches nothing: the recording has no groups
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --group: 'cache' is none of those recorded: there are none
+#|mtrace-query: --group: 'cache' matches nothing: the recording has no groups
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --group: 'cache' is none of those recorded: there are none
+#|mtrace-query: --group: 'cache' matches nothing: the recording has no groups
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --group: 'cache' is none of those recorded: there are none
+#|mtrace-query: --group: 'cache' matches nothing: the recording has no groups
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --kind: 'malloc' cannot be used for blocks of pools: they have no kinds, heaps, chains or totals of groups
 #|Try 'mtrace-query --help'.

@@ -1,7 +1,7 @@
-# Of a repeated --from or --to one must hold, so that the widest range is asked for, in whatever order they come.
+# Of several values of --from or --to one must match, so the widest range holds, in any order.
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
-# Behind all others, a call site that grows in each range; every third block is freed.
+# Adds a call site that grows in each range; every third block is freed.
 sqlite3 rows.db "DELETE FROM windows; WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 149)
     INSERT INTO packed_allocation_rows SELECT 121000000 + i * 500000, iif(i % 3, NULL, 5000000), 0x20000 + i * 64, 40 + i % 3, 0, 8, iif(i % 3, NULL, 7), iif(i % 3, NULL, 1),
       (i % 3 = 0) + 256 * 3 + (3 << 24) - 0x1000101, 16 + i FROM n"

@@ -1,4 +1,4 @@
-# A page that needs no other file: what it says of leaks is what the view says, and no name can end its script.
+# The report page needs no other file, shows the same leaks as the view, and no name can end its script.
 . "$CASES/../fixture.sh"
 . "$CASES/../lib.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"

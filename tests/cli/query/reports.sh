@@ -1,4 +1,4 @@
-# Reports that no other case shows: those of the common fixture, then those that bring their own facts.
+# Reports that no other case shows: first of the common fixture, then of fixtures of their own.
 . "$CASES/../fixture.sh"
 for report in leaks-by-stack lifetime-histogram threads; do
     echo "-- $report"

@@ -1,8 +1,8 @@
-# A program that has not ended has live blocks, not leaked ones: in every text. Keys of JSON and CSV stay.
+# Every text about a running program says live blocks, not leaked ones; keys of JSON and CSV do not change.
 . "$CASES/../fixture.sh"
 for kind in running detached unseen; do
     sqlite3 run.db "UPDATE processes SET end_kind = '$kind', end_value = NULL WHERE process_id = 1"
-    mtrace-query leaks run.db --process 1 | sed -n 1,2p
+    mtrace-query leaks run.db --process 1 | sed -n 1,3p
 done
 mtrace-query run.db --process 1 | grep -E 'live|leaked'
 mtrace-query tree run.db --process 1 --measure leaked | sed -n 1p
@@ -13,10 +13,13 @@ mtrace-query leaks run.db --process 1 --csv -n 1 | cut -d, -f1-3
 # expect stdout
 #|run.db  server (process 1, pid 812), 1m40s, still running: its blocks are live, not leaked
 #|live 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|  bytes  blocks  still live  pattern               site  where
 #|run.db  server (process 1, pid 812), 1m40s, went on when the recording was detached: its blocks were live, not leaked
 #|live 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|  bytes  blocks  still live  pattern               site  where
 #|run.db  server (process 1, pid 812), 1m40s, the log goes no further, and whether it still runs is not known here: its blocks count as live
 #|live 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|  bytes  blocks  still live  pattern               site  where
 #|run.db  server (process 1, pid 812), 1m40s, the log goes no further, and whether it still runs is not known here: its blocks count as live
 #|  info      4.0 KiB more in 6 blocks were live where the log ends, the largest part from
 #|  info      700 B in 7 blocks from Session::clone (session.c:88) were live where the log ends; they

@@ -1,13 +1,13 @@
-# A slim import has no rows: what needs them fails, instead of an empty answer; totals are all there.
+# A database without rows refuses commands that need rows, instead of an empty answer; all totals are there.
 . "$CASES/../lib.sh"
 make_log
-mtrace-import --slim --no-symbols run.dat slim.db 2>said.txt
-for question in "leaks --from 50%" "hot --size-min 1KiB" "live --at peak" "tree --at peak" "diff --at 10% --at 90%" allocations \
+mtrace-import --slim --no-symbols run.dat slim.db 2>messages.txt
+for query in "leaks --from 50%" "hot --size-min 1KiB" "live --at peak" "tree --at peak" "diff --at 10% --at 90%" allocations \
     "block 0x1" realloc-chains "groups --lifetime only_leaked" "by-function --thread 1" "export --to pprof --size-min 1"; do
     # shellcheck disable=SC2086
-    complain mtrace-query $question slim.db
+    complain mtrace-query $query slim.db
 done
-# One of a log that still grows gets them at the end.
+# The database of a growing log gets its rows at the end.
 cp slim.db early.db
 sqlite3 early.db "INSERT INTO meta VALUES ('early', 1)"
 complain mtrace-query leaks --from 50% early.db

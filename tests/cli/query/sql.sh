@@ -45,7 +45,8 @@ complain mtrace-query sql run.db "SELECT ?"
 #|mtrace-query: the statement has the parameter '?', which has no value here; write the value into the statement
 #|Try 'mtrace-query --help'.
 # case rows
-# A statement of one's own that reads single blocks, by whatever view, is told which of them have no row, or refused where none has; one that reads totals is not.
+# User SQL that reads single blocks through any view has a note about blocks without rows, or is refused if no block has one. SQL on totals
+# has no note.
 ask() {
     echo "$2" >&2
     mtrace-query sql "$2" "$1" >/dev/null || echo "exit status $?" >&2
@@ -93,7 +94,7 @@ done
 #|mtrace-query: note: 10 blocks were elided: totals include them, but tables of single blocks do not
 #|SELECT count(*) FROM backtrace_totals
 # case hidden_alone
-# Columns that stand below a row, or are left out, are shown when there are no others.
+# Columns that are usually shown below a row, or hidden, are shown if there are no others.
 mtrace-query sql run.db "SELECT 'main < start' AS stack"
 mtrace-query sql run.db "SELECT 'main < start' AS stack" --wide
 make_fixture one.db "$source/tests/sql/code.sql" "$source/tests/sql/totals.sql"
@@ -119,13 +120,13 @@ mtrace-query sql run.db "SELECT char(27, 34) AS escaped, x'00ff' AS blob, 1.5 AS
 #| {"escaped":"\u001b\"","blob":"00FF","real":1.5}
 #|]
 # case time_limit
-# The time limit holds within one function, too, in which SQLite does not look for it.
+# The time limit also stops a single long SQL function, within which SQLite does not check for interrupts.
 mtrace-query sql --time-limit=100ms run.db "SELECT $(for i in $(seq 60); do printf "length(trim(replace(hex(zeroblob(20000)), '0', 'a'), replace(hex(zeroblob(8000)), '0', 'b') || 'a')) + "; done)0"
 # expect status 1
 # expect stderr
-#|mtrace-query: this took longer than the time limit allows; narrow the question
+#|mtrace-query: this took longer than the time limit allows; narrow the query
 # case refused_sql
-# SQL that is wrong, or would change the database.
+# Invalid SQL, and SQL that would change the database.
 . "$CASES/../lib.sh"
 echo '== sql attach'
 complain mtrace-query sql run.db "ATTACH 'x' AS y"

@@ -71,7 +71,7 @@ mtrace-query run.db
 #|no lines in /opt/server/lib/libwork.so: built without -g
 #|next: mtrace-query leaks run.db    # or peak, temporary, hot, fragmentation
 # case ends
-# The summary counts modules without lines, and leads to the peak if nothing leaked.
+# The summary counts modules without line numbers, and suggests the peak if there are no leaks.
 sqlite3 run.db "UPDATE objects SET debug_note = 'built without -g' WHERE object_id = 1"
 mtrace-query run.db | tail -n 3
 sqlite3 run.db "UPDATE objects SET debug_note = 'built without -g'"
@@ -97,26 +97,27 @@ mtrace-query summary run.db --format json --process 2
 #| {"process_id":2,"executable":"/opt/server/bin/server","pid":813,"end_kind":"exit","end_value":0,"duration_ns":20000000000,"threads":1,"allocations":5,"allocated_bytes":500,"frees":4,"freed_bytes":400,"reallocs":0,"realloc_copied_bytes":0,"failures":0,"inherited_frees":3,"peak_bytes":500,"peak_blocks":5,"peak_ns":20000000000,"leaked_bytes":100,"leaked_blocks":1,"suppressed_bytes":0,"suppressed_blocks":0,"temporary_blocks":4,"temporary_bytes":400,"temporary_share":0.8,"elided_blocks":0,"slack_bytes":20,"heap_at_peak_bytes":null,"heap_at_peak_live_bytes":null,"heap_at_peak_slack_bytes":null,"heap_at_peak_overhead_bytes":null,"heap_at_peak_hole_bytes":null,"heap_at_peak_free_page_bytes":null,"heap_at_peak_top_bytes":null,"outside_heap_at_peak_live_bytes":null,"allocator":null,"release_advice":"call the purge function of the allocator","decay_advice":"see how its free pages decay","arenas":0,"foreign_heaps":null,"unseen_heaps":0,"heap_at_end_bytes":null,"heap_at_end_live_bytes":null,"heap_at_end_slack_bytes":null,"heap_at_end_overhead_bytes":null,"heap_at_end_hole_bytes":null,"heap_at_end_free_page_bytes":null,"heap_at_end_top_bytes":null,"rss_highest_bytes":null,"rss_highest_ns":null,"rss_max_bytes":null,"rss_samples":null,"rss_own_bytes":null,"rss_parts_ns":null,"rss_parts_bytes":null,"rss_heaps_bytes":null,"rss_mappings_bytes":null,"rss_stacks_bytes":null,"rss_shared_bytes":null,"rss_files_bytes":null,"rss_other_bytes":null,"windows":1,"recorded_ns":20000000000,"recorded_share":1.0,"events":50,"events_dropped":0,"stacks":1,"complete_share":1.0,"sample_bytes":null,"allocations_margin":null,"allocated_bytes_margin":null,"frees_margin":null,"freed_bytes_margin":null,"leaked_blocks_margin":null,"leaked_bytes_margin":null,"peak_blocks_margin":null,"peak_bytes_margin":null,"suppressed_blocks_margin":null,"suppressed_bytes_margin":null,"findings":[{"severity":"info","sentence":"At the peak, at 20.0 s, Cache::reserve (cache.c:31) held 100 % of 500 B in 5 blocks.","bytes":500,"blocks":5,"command":"mtrace-query peak run.db --process 2","page":"peak?process=2","sql":"SELECT * FROM peak WHERE process_id = 2"},{"severity":"info","sentence":"100 B in 1 block was never freed: from Cache::reserve (cache.c:31).","bytes":100,"blocks":1,"command":"mtrace-query leaks run.db --process 2","page":"leaks?process=2","sql":"SELECT * FROM leaks WHERE process_id = 2 AND suppressed_by IS NULL"}]}
 #|]
 # case names
-# The figures of summary --json are the rows of the view summary as stock SQLite reads it: the same names, each with its value.
+# summary --json has the rows of the view summary, as stock SQLite reads them, with the same names and values.
 mtrace-query summary run.db --format json >summary.json
 sqlite3 run.db <<'SQL'
-CREATE TEMP TABLE said AS SELECT o.value ->> 'process_id' AS process_id, f.key AS name, f.value
+CREATE TEMP TABLE printed AS SELECT o.value ->> 'process_id' AS process_id, f.key AS name, f.value
   FROM json_each(readfile('summary.json')) AS o, json_each(o.value) AS f WHERE f.key NOT IN ('process_id', 'findings');
 CREATE TEMP TABLE view AS SELECT process_id, name, value FROM main.summary;
-SELECT count(*) > 50 AND count(DISTINCT process_id) > 1 FROM said;
-SELECT 'only in JSON', * FROM (SELECT * FROM said EXCEPT SELECT * FROM view);
-SELECT 'only in SQL', * FROM (SELECT * FROM view EXCEPT SELECT * FROM said);
+SELECT count(*) > 50 AND count(DISTINCT process_id) > 1 FROM printed;
+SELECT 'only in JSON', * FROM (SELECT * FROM printed EXCEPT SELECT * FROM view);
+SELECT 'only in SQL', * FROM (SELECT * FROM view EXCEPT SELECT * FROM printed);
 SQL
 # expect stdout
 #|1
 # case rss
-# What is split is the highest sample, wherever the peak of live bytes is; or, if it has no parts, the highest that has them.
+# The highest RSS sample is split into parts, wherever the peak of live bytes is. If that sample has no parts, the highest one with parts is
+# used.
 sqlite3 run.db "DELETE FROM processes WHERE process_id > 1; INSERT INTO memory_samples VALUES (1, 50000000000, 90000, 70000, 20000, 4096, 19000, 30000, 8192, 0, 20000, 12808),
   (1, 59000000000, 50000, 30000, 15000, NULL, NULL, NULL, NULL, NULL, NULL, NULL), (1, 62000000000, 58000, 42000, 15000, NULL, 9000, 0, 0, 34000, 15000, 0)"
 mtrace-query run.db | grep -E '^(peak|RSS)'
 sqlite3 run.db "UPDATE memory_samples SET heap_resident_bytes = NULL WHERE at_ns = 50000000000"
 mtrace-query run.db | grep -E '^RSS'
-# Where nothing is known of the parts, as of recordings of heaptrack, nothing is split.
+# Without parts, as in recordings of heaptrack, RSS is not split.
 sqlite3 run.db "DELETE FROM memory_samples; INSERT INTO memory_samples VALUES (1, 5, 90000, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)"
 mtrace-query run.db | grep -E '^RSS'
 # expect stdout
@@ -127,7 +128,7 @@ mtrace-query run.db | grep -E '^RSS'
 #|RSS split   56.6 KiB at 1m02s = 8.8 KiB heaps + 0 B own mappings + 33.2 KiB shared memory + 14.6 KiB files + 0 B not mapped through libc, without 4.0 KiB of mtrace
 #|RSS peak    87.9 KiB at 5 ns, the highest of 1 sample
 # case rss_of_kernel
-# What the kernel counted is the peak of RSS, with or without samples.
+# The peak of RSS is the kernel's count, with or without samples.
 sqlite3 run.db "DELETE FROM processes WHERE process_id > 1; UPDATE processes SET max_rss_bytes = 123456"
 mtrace-query run.db | grep -E '^RSS'
 sqlite3 run.db "INSERT INTO memory_samples VALUES (1, 50000000000, 90000, 70000, 20000, 4096, 20000, 0, 0, 0, 20000, 50000)"

@@ -113,7 +113,7 @@ mtrace-query allocations rows.db --sort-by address --order dsc -n 2 --format csv
 #|10,1,1,malloc,8323088,5000,5096,,70000000,,,,6,,,1,,,,,,1,1,,Cache::reserve,/opt/server/src/cache.c,31,/opt/server/bin/server,3
 #|9,1,2,malloc,196736,16,24,,60000000,80000000,20000000,2,11,8,free,0,3,,,,2,1,1,1,,,,/opt/server/lib/libwork.so,6
 # case failures
-# What failed is named, and the wall clock is a date.
+# Failed calls have a name, and the wall clock is a date.
 export TZ=UTC
 sqlite3 run.db "INSERT INTO kinds VALUES (0, 'malloc'); INSERT INTO allocation_failures VALUES (1, 1, 1, 5000000, 4, 0, 1000000, 12); UPDATE processes SET start_unix_ns = 1795304884000000000
   WHERE process_id = 1; DELETE FROM processes WHERE process_id > 1"
@@ -142,7 +142,7 @@ complain mtrace-query hot run.db --process 9999
 #|mtrace-query: 'run.db' has no call site 9999; the column site of leaks, peak or hot has them
 #|mtrace-query: 'run.db' has no process 9999; mtrace-query processes lists them
 # case stripped
-# Without symbols a call site is a call, not the whole file.
+# Without symbols a call site is one call, not the whole file.
 . "$CASES/../lib.sh"
 sqlite3 run.db "UPDATE call_sites SET object_offset = 0x3100 WHERE call_site_id = 6"
 mtrace-query leaks run.db --process 1 | grep libwork
@@ -153,7 +153,7 @@ mtrace-query sql run.db "SELECT function, module FROM sites WHERE call_site_id =
 #|libwork.so+0x3100,/opt/server/lib/libwork.so
 # case unnamed_modules
 rm run.db
-# Code without names because too many libraries were loaded is said, above a report and beside a table.
+# If too many libraries were loaded to name all code, a note says so above a report and beside a table.
 . "$CASES/../lib.sh"
 make_database run.db
 sqlite3 run.db "UPDATE meta SET value = 5 WHERE key = 'modules.unnamed'"
@@ -164,7 +164,7 @@ mtrace-query run.db threads --format csv >threads.csv
 # expect stderr
 #|mtrace-query: note: too many libraries were loaded at the same time: 5 modules without names
 # case caller_line
-# Beside a call site without a line stands the innermost caller that has one, if the width has room for it; json and csv are as before.
+# A call site without a line shows its innermost caller with a line, if the width allows; json and csv do not change.
 sqlite3 run.db "UPDATE frame_lines SET source_id = NULL, line = NULL WHERE frame_id = 6;
 UPDATE call_sites SET source_id = NULL, line = NULL WHERE call_site_id = 3"
 for command in leaks peak; do
@@ -172,12 +172,18 @@ for command in leaks peak; do
     COLUMNS=130 mtrace-query $command run.db --process 1 | sed -n '/Cache/p'
 done
 mtrace-query peak run.db --process 1 --csv | sed -n '/Cache/p'
+# Of several stacks the largest one's.
+sqlite3 run.db "INSERT INTO backtraces VALUES (12, 7, 12, 6, 4, 3, 'complete');
+CREATE TEMP TABLE larger AS SELECT * FROM backtrace_totals WHERE process_id = 1 AND backtrace_id = 6;
+UPDATE larger SET backtrace_id = 12, leaked_bytes = leaked_bytes + 1; INSERT INTO backtrace_totals SELECT * FROM larger"
+COLUMNS=130 mtrace-query peak run.db --process 1 | sed -n '/Cache/p'
 # expect stdout
 #|3.9 KiB       1        100 %  once at 200 ms           3  Cache::reserve  server
 #|3.9 KiB       1        100 %  once at 200 ms           3  Cache::reserve  server  from main  main.c:10
 #|      1    1m00s  3.9 KiB       1   40 %  Cache::reserve  server  from main  main.c:10     3
 #|      1    1m00s  3.9 KiB       1   40 %  Cache::reserve  server  from main  main.c:10     3
 #|1,60000000000,4000,1,0.4,Cache::reserve,,,/opt/server/bin/server,3,,
+#|      1    1m00s  3.9 KiB       1   40 %  Cache::reserve  server  from Session::close  session.c:140     3
 # case callers
 # 3 and 5 are Session::clone, called from two lines of main: one caller.
 mtrace-query callers Session::clone run.db
@@ -189,7 +195,7 @@ mtrace-query callers run.db _start --format json
 sqlite3 run.db "UPDATE frame_lines SET function_id = 3 WHERE frame_id IN (3, 4)"
 mtrace-query callers clone run.db --process 1
 mtrace-query callees clone run.db --process 1
-# Arguments of templates need not be written.
+# Template arguments may be omitted.
 sqlite3 run.db "UPDATE functions SET name = 'app::Registry<std::vector<int>, 42>::add(int)' WHERE name LIKE 'Session::clone%'"
 mtrace-query callers Registry::add run.db
 mtrace-query callers 'app::Registry<..>::add' run.db -n 1

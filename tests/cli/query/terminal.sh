@@ -1,4 +1,4 @@
-# On a terminal a pager shows the output, and headings and places have colours, unless NO_COLOR or TERM=dumb say no; the status is the command's.
+# On a terminal output goes through a pager, with colours unless NO_COLOR or TERM=dumb is set; the exit status is that of the command.
 . "$CASES/../fixture.sh"
 cat >on_terminal.py <<'EOP'
 import os, pty, sys
@@ -8,13 +8,13 @@ if pid == 0:
     os.environ.pop("NO_COLOR", None)
     os.environ.update(settings)
     os.execvp("mtrace-query", ["mtrace-query", *sys.argv[2:]])
-said = b""
+printed = b""
 while True:
     try:
-        said += os.read(fd, 65536)
+        printed += os.read(fd, 65536)
     except OSError:
         break
-print(said.decode().replace("\r\n", "\n").replace("\033", "ESC"), end="")
+print(printed.decode().replace("\r\n", "\n").replace("\033", "ESC"), end="")
 print("status", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 EOP
 for settings in 'TERM=xterm,PAGER=sed s/^/paged:/' TERM=xterm,PAGER=cat 'TERM=xterm,PAGER=sed s/^/paged:/,NO_COLOR=1' TERM=dumb,PAGER=; do

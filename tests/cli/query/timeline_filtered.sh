@@ -1,4 +1,4 @@
-# The timeline of what passes a filter, beside stock sqlite3; as a picture by call site.
+# The filtered timeline equals what stock sqlite3 computes, also as a picture by call site.
 . "$CASES/../fixture.sh"
 . "$CASES/../lib.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"

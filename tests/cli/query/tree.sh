@@ -107,7 +107,7 @@ complain mtrace-query flamegraph run.db --function-regex nowhere
 #|Try 'mtrace-query --help'.
 #|mtrace-query: nothing to draw: server (pid 812 and 2 more): live at the peak, 0 B in 0 blocks of 0 stacks; function_regex nowhere
 # case unnamed
-# A run of unnamed frames of one module is one box of a tree; an unnamed frame behind a named one is another.
+# Consecutive unnamed frames of one module are one box of the tree; an unnamed frame after a named one is another.
 sqlite3 run.db "UPDATE backtraces SET last_descendant_id = 13 WHERE backtrace_id IN (10, 11);
     INSERT INTO backtraces VALUES (12, 11, 13, 11, 3, 6, 'truncated'), (13, 12, 13, 11, 4, 6, 'truncated');
     UPDATE backtrace_totals SET backtrace_id = 13 WHERE backtrace_id = 11"

@@ -1,4 +1,4 @@
-# What no object owns, by stacks that pass: a filter of stacks and groups, not of rows, which totals by stack do not have.
+# Unclaimed memory accepts filters of stacks and groups, but not of rows, because it has only totals by stack.
 . "$CASES/../fixture.sh"
 . "$CASES/../lib.sh"
 make_fixture walks.db "$source/tests/sql/code.sql" "$source/tests/sql/totals.sql" "$source/tests/sql/objects.sql"

@@ -95,7 +95,7 @@ mtrace-query views
 #|site_shapes            table  the pattern in which the leaks, or the live bytes, of a call site ca..
 #|site_totals            table  backtrace_totals summed by call site
 #|size_classes           table  totals by size of block; from_bytes and to_bytes are both inside the..
-#|skipped_code           table  code that a rule of call_site_rules matches, so that it is not a cal..
+#|skipped_code           table  code that a rule of call_site_rules matches, or a wrapper without a ..
 #|snapshot_backtraces    table  stacks that changed since the previous snapshot; 'peak' and 'end' ha..
 #|snapshot_sites         table  changes of live bytes by call site, from one regular snapshot to the..
 #|snapshots              table  times at which the live bytes of every stack were stored

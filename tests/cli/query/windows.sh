@@ -1,4 +1,4 @@
-# When allocations were recorded, and what share of the run that is; a window that is not there.
+# The windows of a recording and their share of the run; a window that does not exist.
 . "$CASES/../fixture.sh"
 mtrace-query summary run.db | grep "^recorded " || echo all
 sqlite3 run.db "DELETE FROM windows;
@@ -8,7 +8,7 @@ sqlite3 run.db "DELETE FROM windows;
 mtrace-query windows run.db
 mtrace-query summary run.db | grep '^recorded '
 mtrace-query leaks --window 4 run.db || echo status $?
-# A rate is one of the time that was recorded: 700 bytes from 10 s to 90 s, and nothing is known of 50 s of them.
+# Rates use the recorded time only: 700 bytes from 10 s to 90 s, of which 50 s were not recorded.
 mtrace-query leaks run.db --process 1 | grep -o '700 B.*/min'
 # expect stdout
 #|all
@@ -23,5 +23,5 @@ mtrace-query leaks run.db --process 1 | grep -o '700 B.*/min'
 #|status 2
 #|700 B       7         58 %  steady 1.4 KiB/min
 # expect stderr
-#|mtrace-query: --window: '4' is none of 1, 2, 3
+#|mtrace-query: --window: '4' is unknown; choose from 1, 2, 3
 #|Try 'mtrace-query --help'.

@@ -1,16 +1,16 @@
-# --aggregate needs mtrace-import beside mtrace-record, and says so before it starts the program; of a report that cannot be made it is said which program is missing.
+# --aggregate without mtrace-import fails before the program starts. A live report that cannot be made names the missing program.
 . "$CASES/../lib.sh"
 record=$(command -v mtrace-record)
 mkdir bin
 cp "$record" bin
 ln -s "$(dirname "$(dirname "$record")")/lib" lib
-said() {
+printed() {
     complain "$@" 2>&1 | sed "s,$PWD,HERE,"
 }
-said bin/mtrace-record --aggregate -o run.dat -- touch started
+printed bin/mtrace-record --aggregate -o run.dat -- touch started
 ls -d run.dat* started 2>/dev/null || true
 cp "$(command -v mtrace-import)" bin
-said bin/mtrace-record -q --report-every 100ms -o run.dat -- sleep 1.5
+printed bin/mtrace-record -q --report-every 100ms -o run.dat -- sleep 1.5
 # expect stdout
 #|mtrace-record: --aggregate needs mtrace-import, which takes the events in while they come: 'HERE/bin/mtrace-import' cannot be run: No such file or directory; install it there, beside mtrace-record
 #|status 2, lines on stderr 1

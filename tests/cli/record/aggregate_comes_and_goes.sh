@@ -1,4 +1,5 @@
-# Threads and libraries that come and go leave no definitions behind in a bounded log, beyond the first ones: as many after many as after few; sums are those of all.
+# Short-lived threads and libraries leave no definitions in a bounded log beyond the first ones: its size does not depend on their number.
+# Totals include all.
 . "$CASES/../lib.sh"
 cat >library.c <<'END'
 #include <stdlib.h>

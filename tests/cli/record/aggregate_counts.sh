@@ -1,4 +1,4 @@
-# What mtrace-record, mtrace-import and summary say of a bounded log is what the same program makes of a plain one; the peak of one thread is not said to be unsure.
+# mtrace-record, mtrace-import and summary report the same numbers for a bounded and a plain log; with one thread the peak is exact.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include <stdlib.h>
@@ -19,9 +19,9 @@ for name in plain run; do
 done
 cmp plain.counts run.counts && echo "as many allocations and events"
 for name in plain run; do
-    sed -n 's/.*, \([0-9,]*\) events.*/\1/p' $name.txt >$name.said
+    sed -n 's/.*, \([0-9,]*\) events.*/\1/p' $name.txt >$name.printed
 done
-cmp plain.said run.said && echo "as many events are said"
+cmp plain.printed run.printed && echo "as many events are said"
 elided=$(sed -n 's/.* events, \([0-9,]*\) blocks elided.*/\1/p' run.txt)
 mtrace-query summary run.db | sed -n "s/^elided      $elided blocks/as many elided as was said/p"
 # expect stdout

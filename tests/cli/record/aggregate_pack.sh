@@ -1,4 +1,4 @@
-# --pack of a log of --aggregate gives it its end, and does not say that it has no events: those are beside it.
+# --pack finishes an --aggregate log and does not report missing events, because these are in files beside it.
 . "$CASES/../lib.sh"
 mtrace-record -q --aggregate -o run.dat -- sh -c 'exit 0'
 mtrace-record --pack run.dat

@@ -1,4 +1,5 @@
-# More phases than have rows of their own in a log of --aggregate, one of them open when the state is saved: what comes after the state has no more of them, and all are counted.
+# An --aggregate log has more phases than the limit for rows, one of them open at the checkpoint: later phases get no rows, but all are
+# counted.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include "include/mtrace.h"

@@ -1,4 +1,4 @@
-# The size that is said of a bounded log is that of all its files, also when those of processes that have ended go for those of later ones.
+# The reported size of a bounded log includes all of its files, also when files of ended processes are replaced.
 . "$CASES/../lib.sh"
 check() {
     size=$(cat run.dat run.dat.* | wc -c | awk '{ printf $1 < 1048576 ? "%.1f KiB" : "%.1f MiB", $1 / ($1 < 1048576 ? 1024 : 1048576) }')

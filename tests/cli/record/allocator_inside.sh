@@ -1,4 +1,4 @@
-# An allocator inside the executable cannot be seen. Whoever speaks of the recording says so; of a program without one nobody does.
+# An allocator inside the executable is not recorded: recorder, importer and reports say so. They do not for programs without one.
 . "$CASES/../lib.sh"
 cat >program.c <<'EOF'
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-# Children that run before --attach are named: they are not recorded, and may be all that allocates.
+# --attach names running children of the process, because these are not recorded and may make all allocations.
 . "$CASES/../lib.sh"
 cat >program.c <<'C'
 #include <stdlib.h>

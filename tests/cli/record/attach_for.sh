@@ -1,4 +1,4 @@
-# --attach NAME finds the one process of that name, or lists them; --for leaves it after a time, and it runs on.
+# --attach NAME finds the only process of that name, or lists all of them; --for detaches after a time, and the process continues.
 . "$CASES/../lib.sh"
 cat >program.c <<'C'
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-# A daemon has no log yet when its parent ends; --wait waits for it all the same, and nothing stays unpacked.
+# A daemon has no log yet when its parent exits: --wait still waits for it, and its log is packed.
 . "$CASES/../lib.sh"
 printf '#define _DEFAULT_SOURCE\n#include <stdlib.h>\n#include <unistd.h>\nint main(void) { if (daemon(1, 0)) return 1; usleep(300000); return malloc(100) ? 0 : 2; }\n' >program.c
 gcc -fno-builtin -o program program.c

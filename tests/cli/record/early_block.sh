@@ -1,4 +1,4 @@
-# a block from before ld.so was done with us, which no real function knows, is freed and resized, whatever is recorded
+# A block allocated before ld.so finished relocating the collector, unknown to every real allocator, can be freed and resized.
 . "$CASES/../lib.sh"
 cat >early.c <<'END'
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-# What follows an exec sees the environment it was given, can be as long as the kernel takes, and is recorded from where
-# recording was switched on before.
+# An exec keeps the program's environment and the longest argument list that the kernel accepts, and the new image is recorded if recording
+# was switched on.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #define _GNU_SOURCE

@@ -1,4 +1,4 @@
-# The program's own exit status, 128 + N for a signal, 126 and 127 as a shell.
+# mtrace-record exits with the program's status, 128 + N for signal N, and 126 or 127 as a shell.
 . "$CASES/../lib.sh"
 status() { code=0; mtrace-record -o "$1.dat" -- sh -c "$2" 2>/dev/null || code=$?; echo "$code"; }
 status zero 'exit 0'

@@ -1,4 +1,4 @@
-# A child of vfork that tries several names until one is there is one process, and one that finds none is none.
+# A vfork child that tries several names until an exec succeeds is one process; if all fail it is not listed.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #define _GNU_SOURCE

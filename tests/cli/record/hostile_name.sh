@@ -1,4 +1,4 @@
-# The name of the program may have any bytes: messages, the log's own name, the import and the headline are clean.
+# A program's name with arbitrary bytes is cleaned in messages, in the name of the log, in the import and in the headline.
 . "$CASES/../lib.sh"
 name=$(printf 'x\033]0;PWNED\007\nFAKE LINE\342\200\256\233')
 printf 'int main(void) { return !__builtin_malloc(9); }\n' >program.c
@@ -12,10 +12,10 @@ gcc -w -o "$name" program.c
     done
     mtrace-query run.db
     mtrace-query tree run.db
-} >said.txt 2>&1
-grep -c PWNED said.txt
-grep '^FAKE' said.txt || echo "no line begins with the second line of the name"
-LC_ALL=C tr -d '\n\t -~' <said.txt | od -An -c
+} >messages.txt 2>&1
+grep -c PWNED messages.txt
+grep '^FAKE' messages.txt || echo "no line begins with the second line of the name"
+LC_ALL=C tr -d '\n\t -~' <messages.txt | od -An -c
 ls mtrace_*.dat | sed 's/_[0-9]*_[0-9]*\.dat$/_TIME_PID.dat/'
 # expect stdout
 #|9

@@ -1,4 +1,4 @@
-# A finished recording of the same name becomes run.dat.old with all its parts; what is not one of ours, or not finished, is refused.
+# A finished recording of the same name is renamed to run.dat.old with all its parts; other files and unfinished recordings are refused.
 . "$CASES/../lib.sh"
 cat >program.c <<'C'
 #include <stdlib.h>

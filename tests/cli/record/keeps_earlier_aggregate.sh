@@ -1,4 +1,4 @@
-# With --aggregate, too: the state and the rotated files of the earlier recording get its new name, and it can be imported.
+# An earlier --aggregate recording is renamed with its checkpoint and its rotated files, and can still be imported.
 . "$CASES/../lib.sh"
 cat >program.c <<'EOF'
 #include "tests/cli/wait_for_state.h"

@@ -1,5 +1,4 @@
-# On a disk with less room than the pool likes to have the program runs, and what fits is recorded; on a full one
-# --force leaves the recording that is there as it was.
+# On a small disk the program runs, and what fits is recorded. On a full disk --force keeps the existing recording.
 . "$CASES/../lib.sh"
 mkdir small
 mount -t tmpfs -o size=4m none small 2>/dev/null || { echo "skipped: mounting needs root"; exit 77; }

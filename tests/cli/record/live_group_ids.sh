@@ -1,4 +1,5 @@
-# A group has the number by which the program knows it, also in a live report of a fork child, whose log defines few of its parent's groups, and in what is made of the whole tree.
+# Group numbers equal those of the program, also in a live report of a fork child, whose log defines few of its parent's groups, and in an
+# import of the process tree.
 . "$CASES/../lib.sh"
 cat >program.c <<'EOF'
 #include <mtrace.h>
@@ -13,14 +14,14 @@ static void charge(uint32_t group, size_t size_bytes)
 {
     struct mtrace_scope scope = mtrace_enter(group);
     unsigned number = mtrace_current_group();
-    char question[64];
+    char request[64];
 
     g_kept = malloc(size_bytes);
     mtrace_exit(scope);
     printf("the program's number: %u\n", number);
     fflush(stdout);
-    snprintf(question, sizeof(question), "by-group --csv --group %u", (unsigned)group);
-    printf("code %d\n", mtrace_report(question, 1));
+    snprintf(request, sizeof(request), "by-group --csv --group %u", (unsigned)group);
+    printf("code %d\n", mtrace_report(request, 1));
     fflush(stdout);
 }
 

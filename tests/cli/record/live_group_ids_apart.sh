@@ -1,5 +1,5 @@
-# Parent and child go on to number groups from where they parted: an id is a substitute's only if nobody has it, in a report of the
-# whole tree while it runs, and in what is made of it at the end.
+# After a fork parent and child number new groups independently. Conflicting numbers are replaced, in live reports and in the import of the
+# process tree.
 . "$CASES/../lib.sh"
 cat >program.c <<'EOC'
 #include <mtrace.h>
@@ -25,10 +25,10 @@ static uint32_t charge(const char *name, size_t size_bytes)
 
 static void ask(uint32_t group)
 {
-    char question[64];
+    char request[64];
 
-    snprintf(question, sizeof(question), "by-group --csv --group %u", (unsigned)group);
-    printf("code %d\n", mtrace_report(question, 1));
+    snprintf(request, sizeof(request), "by-group --csv --group %u", (unsigned)group);
+    printf("code %d\n", mtrace_report(request, 1));
     fflush(stdout);
 }
 

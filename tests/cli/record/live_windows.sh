@@ -1,4 +1,4 @@
-# A window that goes on has no end in a live report and in what is imported of a running log; it ends with the process.
+# An open window has no end in a live report and in an import of a running log; at the end of the process it ends.
 . "$CASES/../lib.sh"
 cat >program.c <<'EOF'
 #include <mtrace.h>

@@ -1,4 +1,4 @@
-# A log whose folder is removed while it is recorded is said to be gone; the program's status is what it was.
+# If the folder of the log is removed during the recording, the recorder reports it; the program's exit status is unchanged.
 . "$CASES/../lib.sh"
 mkdir logs
 complain mtrace-record -o logs/run.dat -- sh -c 'rm -r logs; exit 3'

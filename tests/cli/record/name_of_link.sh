@@ -1,4 +1,4 @@
-# A program that is called by a link has the link's name, as in ps; redis-server is one.
+# A program that is started by a link has the name of the link, as in ps (redis-server is such a program).
 . "$CASES/../lib.sh"
 ln -s /bin/sleep nap
 mtrace-record -q -o run.dat -- "$PWD/nap" 0

@@ -1,4 +1,4 @@
-# A size that is a negative number by mistake, for which there is no memory, leaves a thread's samples as they were.
+# A failed request with a negative size does not change the samples of the thread.
 . "$CASES/../lib.sh"
 cat >negative.c <<'EOF'
 #include <stdlib.h>

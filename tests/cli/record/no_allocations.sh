@@ -1,4 +1,4 @@
-# A recording without allocations says so when it is recorded, imported and asked; JSON stays JSON.
+# A recording without allocations is reported as such by recorder, importer and queries; JSON stays valid.
 . "$CASES/../lib.sh"
 printf 'int main(void) { return 0; }\n' >program.c
 gcc -O0 -o program program.c

@@ -1,4 +1,4 @@
-# One is no plural.
+# A count of one is printed in the singular.
 . "$CASES/../lib.sh"
 cat >program.c <<'EOF'
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-# A malloc of the program's own, of no known allocator, is recorded by its name with --patch; without that the last line says why nothing was.
+# A program's own malloc is recorded by its name with --patch; without --patch the last line says why no event was recorded.
 . "$CASES/../lib.sh"
 printf '#include <stddef.h>\n#include <stdlib.h>\n#include <unistd.h>\nstatic char arena[1 << 20];\nstatic size_t used;\nvoid *malloc(size_t n) { used += (n + 15) & ~(size_t)15; return arena + used; }\nvoid free(void *p) { (void)p; }\nint main(void) { free(malloc(200)); return malloc(100) != NULL ? 3 : 4; }\n' >program.c
 gcc -O0 -fno-builtin -o program program.c

@@ -1,4 +1,4 @@
-# A program whose malloc passes every call on to the next one is recorded, and the last lines say what may be missing.
+# A program whose malloc forwards to the next definition is recorded, and the last lines say what may be missing.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
-# The allocator has an operator new of its own. A program linked with it is recorded with the library that sees the
-# operators; with the other one they are missing, and that is said.
+# The allocator has its own operator new. With the collector for C++ operators these calls are recorded; with the plain one they are
+# missing, with a message.
 . "$CASES/../lib.sh"
 for library in /usr/lib/*/libjemalloc.so.2; do
     [ -e "$library" ] || { echo "skipped: no libjemalloc.so.2"; exit 77; }
@@ -12,7 +12,7 @@ MTRACE_LIBRARY=$(dirname "$(command -v mtrace-record)")/../lib/mtrace/libmtrace.
 printf 'int main(void) { return 0; }\n' >plain.c
 gcc -o plain plain.c -Wl,--no-as-needed "$library"
 complain mtrace-record -o plain.dat -- ./plain
-# libstdc++'s operators call malloc by name and one another: the library passes them on, and records a block once.
+# The operators of libstdc++ call malloc and each other: each block is recorded once.
 printf '#include <new>\nint main() { delete new (std::nothrow) int[7777]; delete[] new int[7777]; }\n' >nothrow.cc
 g++ -fno-builtin -o nothrow nothrow.cc
 MTRACE_LIBRARY=$(dirname "$(command -v mtrace-record)")/../lib/mtrace/libmtrace-new.so \

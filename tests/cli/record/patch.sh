@@ -1,4 +1,5 @@
-# Functions of an allocator inside the program are redirected where their first instructions can move; else it is said which and why.
+# Functions of an embedded allocator are redirected if their first instructions can be moved; otherwise a message names the function and the
+# reason.
 . "$CASES/../lib.sh"
 cat >program.c <<'EOF'
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-# A 32-bit program takes no 64-bit library: it runs, and the last line says where its collector would be.
+# A 32-bit program without a 32-bit collector runs, and the last line says where its collector would be installed.
 . "$CASES/../lib.sh"
 # ELF32, i386, one segment of 96 bytes: mov $1, %eax; mov $42, %ebx; int $0x80
 printf '\177ELF\001\001\001\0\0\0\0\0\0\0\0\0\002\0\003\0\001\0\0\0\124\200\004\010\064\0\0\0\0\0\0\0\0\0\0\0\064\0\040\0\001\0\0\0\0\0\0\0' >program

@@ -1,4 +1,4 @@
-# A recording that is not the whole run says so: begun later, switched off at times, its live log cut.
+# A recording of only a part of the run is reported as such: attached late, switched off at times, or with a cut live log.
 . "$CASES/../lib.sh"
 printf '#include <signal.h>\n#include <stdlib.h>\n#include <unistd.h>\nint main(int argc, char **argv) { while (argc-- > 1) raise(SIGUSR1); (void)argv; return malloc(9) ? 0 : 1; }\n' >program.c
 gcc -O0 -fno-builtin -o program program.c

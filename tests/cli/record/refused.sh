@@ -63,7 +63,7 @@ ls
 # expect stderr
 #|mtrace-record: cannot run './program': Permission denied
 # case while_recording
-# A second recording to the same file, while the first is at work.
+# A second recording to a file that a recorder is writing.
 mkfifo begin
 mtrace-record -q -o run.dat -- sh -c 'echo >begin; read -r line <begin' &
 read -r line <begin
@@ -78,7 +78,7 @@ wait
 #|mtrace-record: 'SCRATCH/run.dat' is being recorded right now; choose another name
 #|mtrace-record: 'SCRATCH/run.dat' is being recorded right now; choose another name
 # case pack_no_file
-# Nobody writes to it: it is refused, not waited for.
+# The FIFO has no writer: it is refused without waiting.
 mkfifo pipe.dat pool.dat.live
 for log in pipe.dat pool.dat.live . /dev/null; do
     complain timeout 20 mtrace-record --pack=$log

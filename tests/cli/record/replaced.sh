@@ -1,5 +1,4 @@
-# --force replaces a recording as a whole: the logs of later images go with the first one; files that only have such a
-# name, and logs of other runs, stay.
+# --force replaces a whole recording with the logs of its exec successors; unrelated files with similar names and logs of other runs stay.
 . "$CASES/../lib.sh"
 mtrace-record -q -o run.dat -- env sh -c 'exec true'
 mtrace-record -q -o other.dat -- env true

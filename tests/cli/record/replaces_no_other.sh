@@ -1,4 +1,4 @@
-# --force replaces logs and nothing else: not the program, nor through a link, nor what --pack is told to write to.
+# --force replaces logs only: no programs, nothing through a link, and not the output of --pack.
 . "$CASES/../lib.sh"
 printf '#!/bin/sh\necho the script ran\n' >script
 chmod +x script

@@ -1,4 +1,4 @@
-# mtrace-run records, imports and serves the page; with a display it opens the browser. ^C goes to the program, then to the server.
+# mtrace-run records, imports and serves the page, and opens the browser if there is a display. ^C ends the program first, then the server.
 . "$CASES/../lib.sh"
 cat >program.c <<'C'
 #include <stdio.h>
@@ -9,16 +9,16 @@ gcc -O0 -fno-builtin -w -o program program.c
 mkdir bin
 printf '#!/bin/sh\necho "$1" >opened.part\nmv opened.part opened\n' >bin/xdg-open
 chmod +x bin/xdg-open
-DISPLAY=:7 PATH=$PWD/bin:$PATH mtrace-run --max-depth=8 -q ./program "an 'argument'" >said.txt 2>complained.txt &
+DISPLAY=:7 PATH=$PWD/bin:$PATH mtrace-run --max-depth=8 -q ./program "an 'argument'" >messages.txt 2>complained.txt &
 server=$!
 trap 'kill $server 2>/dev/null || :' EXIT
 until [ -e opened ] || ! kill -0 $server 2>/dev/null; do sleep 0.01; done
 address=$(cat opened)
-grep -Fxq "$address" said.txt && echo "the address is printed, too"
+grep -Fxq "$address" messages.txt && echo "the address is printed, too"
 curl -sf "${address}api/v1" | grep -o run.db | sed -n 1p
 kill $server
 wait $server || :
-grep argument said.txt
+grep argument messages.txt
 mtrace-query run.db sql --csv 'SELECT count(*) AS kept FROM allocations WHERE size_bytes = 777'
 echo "nothing recorded: no page"
 complain mtrace-run -f -o run.dat -- ./no-such-program

@@ -1,4 +1,4 @@
-# The recorder and the importer count the same events, also of threads that share a segment one after the other.
+# Recorder and importer count the same events, also if threads use one segment after each other.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include <pthread.h>
@@ -26,9 +26,9 @@ gcc -O0 -fno-builtin -o program program.c -lpthread
 for option in --sample-memory=100 --no-compress; do
     mtrace-record --force $option -o run.dat -- ./program 2>stderr.txt
     mtrace-import --force run.dat run.db >import.txt 2>&1 || cat import.txt
-    said=$(sed -n 's/.*, \([0-9,]*\) events.*/\1/p' stderr.txt | tr -d ,)
+    printed=$(sed -n 's/.*, \([0-9,]*\) events.*/\1/p' stderr.txt | tr -d ,)
     counted=$(mtrace-query run.db sql "SELECT value FROM meta WHERE key = 'events'" --format csv | tail -1)
-    [ "$said" -gt 1000 ] && [ "$said" = "$counted" ] && echo same || echo "mtrace-record says $said, mtrace-import $counted"
+    [ "$printed" -gt 1000 ] && [ "$printed" = "$counted" ] && echo same || echo "mtrace-record says $printed, mtrace-import $counted"
 done
 # expect stdout
 #|same

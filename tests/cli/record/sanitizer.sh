@@ -1,5 +1,5 @@
-# AddressSanitizer wants no library before its own: it is told to bear ours, finds what it found before, and the program
-# sees the options that its user gave.
+# AddressSanitizer refuses preloaded libraries: the recorder switches that check off, errors are found as before, and the program sees its
+# user's options.
 . "$CASES/../lib.sh"
 printf '#include <stdio.h>\n#include <stdlib.h>\nint main(int argc, char **argv) { (void)argv; const char *set = getenv("ASAN_OPTIONS"); puts(set ? set : "no options"); fflush(stdout); char *p = malloc(777); free(p); return argc > 1 ? *p : 0; }\n' >program.c
 gcc -g -w -fsanitize=address -o program program.c 2>compile.txt && ./program >compile.txt 2>&1 || { echo "skipped: no AddressSanitizer"; exit 77; }

@@ -1,4 +1,4 @@
-# A sanitizer's runtime inside the executable is left alone: the program runs as it does, and one line says why nothing was recorded.
+# A program with a sanitizer's runtime inside runs unchanged, and one line says why no event was recorded.
 . "$CASES/../lib.sh"
 printf '#include <stdlib.h>\nint main(void) { free(malloc(777)); return 3; }\n' >program.c
 gcc -fsanitize=address -static-libasan -o program program.c

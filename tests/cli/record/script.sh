@@ -1,4 +1,4 @@
-# A script starts others: the last line says that they were not recorded, unless they were.
+# A script starts other programs: the last line says that they were not recorded, if so.
 . "$CASES/../lib.sh"
 complain mtrace-record -o run.dat -- sh -c 'true & sh -c "exit 0"; wait; exit 0'
 complain mtrace-record -o one.dat -- sh -c '/bin/true; exit 0'

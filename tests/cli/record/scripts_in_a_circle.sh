@@ -1,4 +1,4 @@
-# Scripts that name each other as their interpreters: the kernel's refusal is said, one script on top of another is recorded.
+# Scripts that name each other as interpreters fail with the kernel's error; a script whose interpreter is another script is recorded.
 . "$CASES/../lib.sh"
 printf '#!%s/b\n' "$PWD" >a
 printf '#!%s/a\n' "$PWD" >b

@@ -1,4 +1,4 @@
-# What would end a setting of the collector in its midst is refused: a unit separator, and a line break.
+# File names with a unit separator or a newline, which would break the collector's settings, are refused.
 . "$CASES/../lib.sh"
 separator=$(printf '\037')
 line_break=$(printf '\n.')

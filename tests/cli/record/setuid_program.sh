@@ -1,12 +1,12 @@
-# The loader preloads nothing into a program that changes who it runs as: it runs, and the last line says why there is nothing.
+# The loader ignores LD_PRELOAD in a setuid program: it runs, and the last line says why no event was recorded.
 . "$CASES/../lib.sh"
 [ "$(id -u)" = 0 ] || { echo "skipped: making a program of another account needs root"; exit 77; }
-as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+as_unprivileged() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 chmod 777 .
-as_nobody sh -c 'mtrace-record --version' >version.txt 2>&1 || { echo "skipped: no unprivileged account may run the build"; exit 77; }
+as_unprivileged sh -c 'mtrace-record --version' >version.txt 2>&1 || { echo "skipped: no unprivileged account may run the build"; exit 77; }
 cp "$(command -v id)" program
 chmod 4755 program
-[ "$(as_nobody ./program -u)" = 0 ] || { echo "skipped: this file system honours no set-user-ID bit"; exit 77; }
+[ "$(as_unprivileged ./program -u)" = 0 ] || { echo "skipped: this file system honours no set-user-ID bit"; exit 77; }
 complain setpriv --reuid=65534 --regid=65534 --clear-groups mtrace-record -o run.dat -- ./program -u
 [ -e run.dat ] || echo "no log is left"
 # expect stdout

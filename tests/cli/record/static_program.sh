@@ -1,4 +1,4 @@
-# Nothing can be recorded in a static program: it runs, and the last line says why there is nothing.
+# A static program cannot be recorded: it runs, and the last line says why no event was recorded.
 . "$CASES/../lib.sh"
 printf '#include <stdlib.h>\nint main(void) { return malloc(1) ? 5 : 6; }\n' >program.c
 gcc -static -o program program.c 2>/dev/null || { echo "skipped: no static C library"; exit 77; }

@@ -1,5 +1,5 @@
-# Threads that share a number are others all the same: what one of them leaves to the next is not temporary, and what a thread does after it gave its
-# number back, in its last destructors, is not the next one's. Counts are the program's own.
+# Threads that reuse a number are distinct: blocks left to the next thread are not temporary, and events of last destructors belong to the
+# old thread. Counts equal the program's own.
 . "$CASES/../lib.sh"
 cat >program.c <<'END_C'
 #include <pthread.h>

@@ -1,4 +1,4 @@
-# Recorded is what is allocated while recording is on, and the free of such a block also when it comes later.
+# Allocations are recorded while recording is on, and frees of recorded blocks also later.
 . "$CASES/../lib.sh"
 cat >toggled.c <<'EOF'
 #include <signal.h>

@@ -1,4 +1,4 @@
-# What will be missing is said before the program starts: a static program, an allocator that is not redirected, children that are not followed.
+# Warnings before the program starts: a static program, an embedded allocator that is not redirected, children that are not followed.
 . "$CASES/../lib.sh"
 cat >static.c <<'C'
 #include <stdio.h>

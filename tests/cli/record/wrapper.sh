@@ -1,4 +1,4 @@
-# A wrapper that ends in exec: what follows is the same run, recorded without being asked for; what it forks is not.
+# A wrapper that ends in exec: the new image belongs to the same run and is recorded without --follow-children; forked children are not.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include <stdlib.h>
@@ -25,12 +25,12 @@ complain mtrace-record -o clean.dat -- env -i ./program
 blocks clean
 complain mtrace-record --follow-children -o followed.dat -- ./tool
 blocks followed
-# A long title over the arguments, which setproctitle writes, takes none of the settings away.
+# A long title over the arguments, as setproctitle writes it, does not remove the settings.
 printf '#include <string.h>\n#include <unistd.h>\nint main(int argc, char **argv, char **all) { while (argc-- > 1 || *all) { char *old = argc > 0 ? argv[argc] : *all++; memset(old, 120, strlen(old)); } return execl("./program", "program", (char *)0); }\n' >title.c
 gcc -O0 -w -o title title.c
 complain mtrace-record -o title.dat -- ./title
 blocks title
-# Without a recorder, too.
+# The same without a recorder.
 LD_PRELOAD=$(dirname "$(command -v mtrace-record)")/../lib/mtrace/libmtrace.so MTRACE_OUTPUT=bare.dat ./tool
 blocks bare
 # expect stdout

@@ -1,4 +1,4 @@
-# A bounded log cannot be followed, as its events go: said in one line, with what to do.
+# A bounded log cannot be followed, because its rotated files are removed: one line says so, with a remedy.
 . "$CASES/../lib.sh"
 mtrace-record -q --aggregate -o run.dat -- true
 complain mtrace-serve --follow run.dat

@@ -1,4 +1,4 @@
-# A statement that is longer than an argument of a process may be is the client's error.
+# SQL that is longer than a process argument may be is a client error.
 . "$CASES/../fixture.sh"
 mtrace-serve run.db >address &
 server=$!

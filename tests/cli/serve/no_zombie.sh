@@ -1,7 +1,7 @@
 # When a followed log is complete, its importer ends and does not stay as a zombie.
 . "$CASES/../lib.sh"
 make_log
-mtrace-serve --follow run.dat >address 2>said.txt &
+mtrace-serve --follow run.dat >address 2>messages.txt &
 server=$!
 trap 'kill $server 2>/dev/null || :' EXIT
 until [ -s address ] || ! kill -0 $server; do sleep 0.01; done

@@ -1,4 +1,4 @@
-# With --listen, source reads files of the recording below --source-dir only, wherever links and ".." lead; without it, none.
+# With --listen, source files are served from below --source-dir only, despite links and ".."; without --source-dir none are served.
 . "$CASES/../fixture.sh"
 mkdir -p shown hidden
 echo shown >shown/a.c

@@ -58,7 +58,7 @@ int fixture_behind(int value)
 }
 
 #ifdef __mips__
-/* What stands in the delay slot of a call may come from another line. */
+/* The instruction in the delay slot of a call may come from another line. */
 __asm__(".text\n"
         ".set noreorder\n"
         ".type fixture_slot, @function\n"

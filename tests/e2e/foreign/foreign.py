@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Logs of other processors: their code is named as their own binutils name it.
+"""Logs of other processors: code is named as the processor's own binutils name it.
 
 usage: foreign.py IMPORT FOREIGN_LOG FIXTURE
 
@@ -124,7 +124,7 @@ def test_machine(scratch, name, architecture, number, word_bytes, compiler, pref
              for (call, after), expected in zip(found, addr2line(prefix, path, [call for call, _ in found]))
              if levels.get((after | mode_bit, 0)) != expected]
     check(f"{name}: {len(found)} calls have addr2line's functions and lines", not wrong, wrong[:3])
-    # Between functions addr2line names the one before; we name none.
+    # Between functions addr2line names the one before; mtrace names none.
     wrong = [(hex(address), levels.get((address, 1)), expected)
              for address, expected in zip(exact, addr2line(prefix, path, exact))
              if levels.get((address, 1)) not in (expected, [(None, "??", "?")] if expected[0][2] == "?" else expected)]
@@ -133,11 +133,11 @@ def test_machine(scratch, name, architecture, number, word_bytes, compiler, pref
     n = len(positions)
     rows = database.execute("SELECT count(*), sum(size_bytes), max(address) < 1 << 32 FROM allocations").fetchone()
     check(f"{name}: all blocks are there", rows == (n, n * (n + 1) // 2, 1), rows)
-    said = database.execute("SELECT p.architecture, o.architecture, o.debug_note FROM processes p, objects o").fetchall()
+    output = database.execute("SELECT p.architecture, o.architecture, o.debug_note FROM processes p, objects o").fetchall()
     shown = run(Path(IMPORT).with_name("mtrace-query"), "summary", scratch / "db").stdout.splitlines()[0]
     check(f"{name}: the summary says so where it is another machine's",
           ("x86_64" if name == "x86_64" else f"(pid 1000, {architecture})") in shown.replace("(pid 1000)", "x86_64"), shown)
-    check(f"{name}: the database says {architecture}", said == [(architecture, architecture, None)], said)
+    check(f"{name}: the database says {architecture}", output == [(architecture, architecture, None)], output)
 
 
 def test_stripped(scratch, name, number, word_bytes, compiler, prefix, mode_bit):
@@ -177,7 +177,7 @@ def test_by_build_id(scratch, compiler):
 
 
 def test_other(scratch):
-    """Without a build-id this machine's file of the same path is no answer for a foreign program."""
+    """Without a build ID this machine's file of the same path is not used for a foreign program."""
     own = str(Path(sys.executable).resolve())
     database = import_log(scratch, 183, 8, own, "", ["=1000"])
     note, = database.execute("SELECT debug_note FROM objects").fetchone()

@@ -39,7 +39,7 @@ int main(int argc, char **argv)
         return 2;
     }
     struct log_builder *builder = log_builder_open(argv[1], &options);
-    struct log_file *header = log_builder_header(builder);
+    struct log_header *header = log_builder_header(builder);
     uint64_t load_address = strtoull(argv[6], NULL, 16);
     uint64_t ticks = header->start_ticks;
     uint32_t thread = log_builder_thread(builder, 1000, "main", ticks);

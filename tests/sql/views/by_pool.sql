@@ -1,4 +1,4 @@
--- Most that is still there first.
+-- Pools with the most live memory come first.
 .read code.sql
 INSERT INTO pools VALUES (1, 1, 'names', 4, 100, 1, 10, 3, 90, 95, 7, 2, 1700, 700, 610), (2, 1, 'idle', 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0),
   (3, 2, 'slim', 9, 500, 1, 50, 8, 450, 450, 3, NULL, NULL, NULL, NULL);

@@ -1,4 +1,4 @@
--- What goes from one thread to another comes first, by bytes; then what stays. Thread 9 is unknown: no name. 0 are others.
+-- Blocks freed by another thread come first, by bytes; then those freed by their own. Thread 9 is unknown: no name. 0 are others.
 .read code.sql
 INSERT INTO thread_flows VALUES (1, 1, 1, 500, 50000), (1, 1, 2, 7, 700), (1, 2, 1, 9, 700), (1, 2, 9, 9, 700), (2, 3, 3, 4, 400), (2, 3, 0, 40, 4000);
 -- expect

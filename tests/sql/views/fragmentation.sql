@@ -1,7 +1,7 @@
 -- Heap 1 at the peak: 16 KiB = 6000 live + 200 slack + 184 overhead + 1808 holes + 4096 wholly free page + 4096 top;
 -- unused 1 - 6000 / 16384. Its two pages: 4000 of 4096 bytes live (97.7 %, last class), 1024 (25 %, second class).
 -- At the end 100 bytes (2.4 %) and 2048 (50 %): first and third class. Heap 2 is empty: no share, no topmost block, no pages.
--- Regular snapshots are not shown. Process 2 is a fork child: what it inherited in heap 3 has no rows, so nobody knows what is free there.
+-- Regular snapshots are not shown. Process 2 is a fork child: blocks that it inherited in heap 3 have no rows, so its free memory is unknown.
 -- Heap 4 is of jemalloc, which allocated most blocks of process 2: 4096 = 4000 live + 96 slack.
 .read code.sql
 INSERT INTO heaps VALUES (1, 1, 'brk', 0x10000, 0x14000, 0x10010, 'glibc', 8, NULL), (2, 1, 'arena', 0x20000, 0x20000, NULL, 'glibc', 8, NULL),

@@ -1,12 +1,12 @@
--- Site 2 is steady: 7 of 12 blocks (58.3 %), births from 10 s to 90 s of 100 s; freed mostly by session.c:140 (4 blocks to 1).
+-- Site 2 is steady: 7 of 12 blocks (58.3 %), allocated from 10 s to 90 s of 100 s; freed mostly by session.c:140 (4 blocks to 1).
 -- Site 3 and site 5 leak one block; site 5 below setlocale, which a rule suppresses: last. Site 6: all at 5 s, a burst.
 -- Site 1: two blocks are no steady leak. Process 3 ended by exec: its block is no leak. In process 2 site 3 leaks 1 of 5.
 -- Site 13 leaks from 10 s to 95 s, too, but 900 of its 1000 bytes came in one part: a burst.
 -- Snapshots are taken where one of the 64 parts ends. Site 14 grows in the first 30 parts: a plateau. Sites 15 and 16
--- leak 80 bytes born in the last four parts, but 15 had as much live since the 10th: a plateau of new blocks; and 16 had
--- 100 and nothing in turns: a saw tooth. Site 17 leaks in every part from the 45th on: late. Site 18 leaks 10 bytes in each
+-- leak 80 bytes allocated in the last four parts, but 15 had as much live since the 10th: a plateau of new blocks; and 16 had
+-- 100 and nothing alternately: a saw tooth. Site 17 leaks in every part from the 45th on: late. Site 18 leaks 10 bytes in each
 -- part beside 10000 that it has to the end and frees there: steady.
--- Sites 7 and 8 tie in everything but the id, and nobody says where they are.
+-- Sites 7 and 8 tie in everything but the id, and their place is unknown.
 .read code.sql
 .read totals.sql
 INSERT INTO call_sites(call_site_id) VALUES (7), (8);
@@ -63,7 +63,8 @@ INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocat
 SELECT 1, 26, 64, 640, 0, 0, 64, 640, 1562500000, 98437500000, 0, 0, 0, 0, 640, 9, 9, 9, 10, 10, 0, 0, 1, 1, 0, 0, 0, 0;
 INSERT INTO snapshot_backtraces
 SELECT snapshot_id, 26, 10 * snapshot_id + max(0, 5000 - 250 * abs(20 - snapshot_id)), 1 FROM snapshots WHERE reason <> 'peak';
--- Of site 1 more were freed on stacks that are not told apart (0) than anywhere else: nothing is said. Of stack 6 in process 2 as many.
+-- More blocks of site 1 were freed on stacks that are not told apart (0) than anywhere else: no place is shown. Of stack 6 in process 2 as
+-- many.
 INSERT INTO free_sites VALUES (1, 2, 0, 3, 30), (2, 6, 0, 4, 400);
 -- expect
 --|process_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,stacks,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin,verdict

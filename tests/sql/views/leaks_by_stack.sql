@@ -2,7 +2,8 @@
 -- stack 4 by 3 blocks to 1. Stack 9 is below setlocale: suppressed, last. Nothing of process 3.
 .read code.sql
 .read totals.sql
--- Of stack 2 more were freed on stacks that are not told apart (0) than anywhere else: nothing is said. Of stack 6 in process 2 as many.
+-- More blocks of stack 2 were freed on stacks that are not told apart (0) than anywhere else: no place is shown. Of stack 6 in process 2 as
+-- many.
 INSERT INTO free_sites VALUES (1, 2, 0, 3, 30), (2, 6, 0, 4, 400);
 -- expect
 --|process_id,backtrace_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin

@@ -1,6 +1,6 @@
 -- At the end site 2 pins a page with 100 bytes live and one with 48 (the emptiest: its block 71 is the example), by two of its
 -- stacks; site 5 one page. At the peak
--- site 5. Pages of several stacks: of stack 4 only operator new is common, so that nobody knows whose 7 are; with Session::clone,
+-- site 5. Pages of several stacks: of stack 4 only operator new is common, so that the site of 7 is unknown; with Session::clone,
 -- too, 3 are of site 2 for certain; setlocale above worker alike. Pages are 16 KiB here.
 .read code.sql
 UPDATE meta SET value = 16384 WHERE key = 'page_size';

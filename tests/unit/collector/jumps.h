@@ -42,7 +42,8 @@ static inline bool jumps_are_over(void)
     return atomic_load(&g_jumps_over);
 }
 
-/* Behind each sigsetjmp; false: no more, as the thread goes on to its end. */
+/* After each sigsetjmp. Returns false when no more jumps come, and the thread continues to its
+ * end. */
 static inline void jumps_allow(bool is_allowed)
 {
     atomic_store(&g_jumps_allowed, is_allowed);

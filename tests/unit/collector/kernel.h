@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel: what some kernels do not do, and qemu-user does not. A test of what the collector makes
- * of it skips where it is not there, and says so; what the collector does without it is for the
- * other tests.
+ * kernel: features that some kernels lack, and qemu-user lacks. A test of a collector function that
+ * needs one skips if it is missing, and prints that; other tests cover the collector without it.
  */
 #ifndef MTRACE_TESTS_UNIT_COLLECTOR_KERNEL_H
 #define MTRACE_TESTS_UNIT_COLLECTOR_KERNEL_H
@@ -18,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* process_vm_readv: how else would one look at memory that may be gone? */
+/* process_vm_readv: the only way to read memory that may be unmapped. */
 static inline bool kernel_copies_own(void)
 {
     const uintptr_t word = 4711;
@@ -28,7 +27,7 @@ static inline bool kernel_copies_own(void)
            && copy == word;
 }
 
-/* MADV_WIPEONFORK, by what a child finds: qemu-user says that it was done. */
+/* MADV_WIPEONFORK, checked in a child: qemu-user reports success without doing it. */
 static inline bool kernel_wipes_on_fork(void)
 {
     const size_t n_bytes = (size_t)sysconf(_SC_PAGESIZE);

@@ -14,7 +14,7 @@ enum {
 
 struct log_fixture {
     char path[64];
-    struct log_file *file;
+    struct log_header *file;
     struct segment_file where;
 };
 

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* As many segments as are there from the beginning. Once in a process; false: it cannot record. */
+/* Begins with n_segments. Call it once in a process. Returns false if it cannot record. */
 bool recording_fixture_begin(struct log_fixture *log, uint32_t n_segments,
                              const struct config *config);
 

@@ -17,7 +17,7 @@ enum {
 
 void fake_collector_attach(struct fake_collector *fake, const char *path)
 {
-    struct log_file *file;
+    struct log_header *file;
 
     memset(fake, 0, sizeof(*fake));
     assert_int_equal(live_log_open(path, true, &fake->log, NULL), 0);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Positions of real ELF files: our levels against addr2line, eu-addr2line and llvm-symbolizer.
+"""Positions of real ELF files: mtrace's levels against addr2line, eu-addr2line and llvm-symbolizer.
 
 usage: agreement.py PRINT_POSITIONS N_POSITIONS OBJECT...
 

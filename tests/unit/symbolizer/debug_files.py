@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Debug info in all the places it can be, made with objcopy, strip, gcc and (when installed) dwz.
+"""Debug info in all possible places, made with objcopy, strip, gcc and (when installed) dwz.
 
 usage: debug_files.py PRINT_POSITIONS FOLDER_OF_SOURCES
 """
@@ -160,7 +160,7 @@ def test_formats(scratch):
 
 
 def expect_packed(what, target, packed):
-    """libelf before 0.189 cannot unpack zstd: the note has the cure, after which there are lines. Names are the symbol table's."""
+    """libelf before 0.189 cannot unpack zstd: the note has a remedy, after which there are lines. Names are the symbol table's."""
     address = address_of(target, "fixture_other_unit")
     found = ask(target, address)
     if found[3] == "none":

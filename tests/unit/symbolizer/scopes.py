@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Functions without a linkage name say where they are: lambdas, members of local classes, templates over them.
+"""Functions without a linkage name have names with their scopes: lambdas, members of local classes, templates over them.
 
 usage: scopes.py PRINT_POSITIONS OBJECT...   the objects of fixture.cc
 

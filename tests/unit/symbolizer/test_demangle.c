@@ -41,7 +41,7 @@ TEST(d_is_known)
 }
 
 /* A pair of equal types doubles the text, and a pointer to a pointer takes stack. */
-TEST(a_bomb_of_d_has_no_name)
+TEST(exponential_d_types_are_not_demangled)
 {
     static char raw[100000] = "_D1a1fFHii";
     size_t used = strlen(raw);
@@ -56,7 +56,7 @@ TEST(a_bomb_of_d_has_no_name)
     free(demangle_full(raw));
 }
 
-TEST(what_is_not_mangled_has_no_other_name)
+TEST(plain_names_are_not_demangled)
 {
     assert_demangled(demangle_full, "main", "NULL");
     assert_demangled(demangle_full, "", "NULL");
@@ -75,7 +75,7 @@ TEST(qualified_names_have_no_types_around)
 }
 
 /* Each substitution doubles the text: some 100 bytes stand for 2^40 parameters. */
-TEST(a_bomb_has_no_name)
+TEST(exponential_substitutions_are_not_demangled)
 {
     char raw[512] = "_Z1fI1aIi";
     size_t used = strlen(raw);

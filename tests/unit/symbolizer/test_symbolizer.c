@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which answers may be kept. */
+/* Which answers may be cached. */
 #include "symbolizer/symbolizer.h"
 #include "tests/lib/unit.h"
 
@@ -21,7 +21,7 @@ static struct symbolizer *open_object(const char *path)
     return symbolizer;
 }
 
-/* A library of the distribution: its symbols are all there is, whoever asks. */
+/* A library of the distribution: its symbols are all there is, for every request. */
 TEST(an_object_without_debug_info_has_an_identity)
 {
     struct symbolizer *symbolizer;

@@ -37,7 +37,7 @@ TEST(relative_paths_are_joined)
     assert_path("", "a.c", "a.c");
 }
 
-TEST(what_does_not_fit_is_nothing)
+TEST(paths_beyond_the_buffer_are_empty)
 {
     char path[8];
 

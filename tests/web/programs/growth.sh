@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# growth.sh: counts requests by path, and keeps every line for a report that nobody asks for.
+# growth.sh: counts requests by path, and keeps every line for a report that is never requested.
 declare -A hits
 lines=()
 for ((i = 0; i < 8000; i++)); do

@@ -7,14 +7,14 @@ import type { PageProps } from "../app";
 import { makeCell } from "../cell_menu";
 import { Link } from "../link";
 import { Notice } from "../notice";
-import { comparedInstants, diffQuestion } from "../question";
+import { comparedInstants, diffQuery } from "../query";
 import { shownColumns, Table } from "../table";
 
 const MEASURES = ["leaked", "peak", "allocated", "temporary", "freed"] as const;
 
 function Instants({ address }: { address: Address }) {
   const [before, after] = comparedInstants(address);
-  const answer = useJson<Row[]>(apiAddress(address.recording, "diff", diffQuestion(address)));
+  const answer = useJson<Row[]>(apiAddress(address.recording, "diff", diffQuery(address)));
   const rows = answer.data ?? [];
   const choose = (event: Event) => {
     event.preventDefault();

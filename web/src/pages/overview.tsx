@@ -39,16 +39,22 @@ function endOf(summary: Row): string {
   return `ended by ${summary.end_kind ?? "nothing that was seen"}${summary.end_value === null ? "" : " " + summary.end_value}`;
 }
 
+/* A process that has not ended as far as the recording knows has live blocks, not leaked ones. */
+function hasLiveBlocks(summary: Row) {
+  return ["running", "detached", "unseen"].includes(String(summary.end_kind));
+}
+
 function Facts({ summary, process }: { summary: Row; process: Row | undefined }) {
   const startUnixNs = Number(process?.start_unix_ns ?? 0);
   const began = startUnixNs === 0 ? "" : `, begun ${new Date(startUnixNs / 1e6).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+  const dropped = number(summary, "events_dropped");
   const facts: Array<[string, string]> = [
     ["program", `${summary.executable} (pid ${summary.pid})`],
     ["ran", `${formatDuration(number(summary, "duration_ns"))}, ${endOf(summary)}${began}`],
     ["allocated", `${estimated(summary, "allocated_bytes", formatBytes)} in ${estimatedBlocks(summary, "allocations")} by ${formatCount(number(summary, "threads"))} ${number(summary, "threads") === 1 ? "thread" : "threads"}`],
     ["peak", `${estimated(summary, "peak_bytes", formatBytes)} at ${formatInstant(number(summary, "peak_ns"))}; ${residentText(summary)}`],
-    ["leaked", `${estimated(summary, "leaked_bytes", formatBytes)} in ${estimatedBlocks(summary, "leaked_blocks")}, of these ${estimated(summary, "suppressed_bytes", formatBytes)} suppressed`],
-    ["recording", `${formatCount(number(summary, "events"))} events, ${formatCount(number(summary, "events_dropped"))} dropped; ${formatShare(number(summary, "complete_share"))} of stacks complete`],
+    [hasLiveBlocks(summary) ? "live" : "leaked", `${estimated(summary, "leaked_bytes", formatBytes)} in ${estimatedBlocks(summary, "leaked_blocks")}, of these ${estimated(summary, "suppressed_bytes", formatBytes)} suppressed`],
+    ["recording", `${formatCount(number(summary, "events"))} events${dropped > 0 ? `, ${formatCount(dropped)} dropped` : ""}; ${formatShare(number(summary, "complete_share"))} of stacks complete`],
   ];
   const elided = number(summary, "elided_blocks");
   if (elided > 0) facts.splice(3, 0, ["elided", `${formatBlocks(elided)}, all of them freed soon: in all totals, without rows${number(summary, "threads") > 1 ? "; the peak may have been higher by those live at one time (meta: elided.most_live_bytes)" : ""}`]);

@@ -12,7 +12,7 @@ import { InstantForm } from "../instant";
 import { Link } from "../link";
 import { useMeanings } from "../meanings";
 import { Notice } from "../notice";
-import { isAboutInstant, questionOf } from "../question";
+import { isAboutInstant, queryOf } from "../query";
 import { useLevels } from "../sparkline";
 import { Bars } from "../bars";
 import { Freed, Stack } from "../stack";
@@ -140,7 +140,7 @@ function emptyText(command: Command): string {
 
 export function Rows({ address, command }: { address: Address; command: Command }) {
   const [isWide, setWide] = useState(false);
-  const answer = useRows(address.recording, command.name, [...questionOf(address, command).filter(([name]) => name !== "count"), ["count", String(PAGE_ROWS)]]);
+  const answer = useRows(address.recording, command.name, [...queryOf(address, command).filter(([name]) => name !== "count"), ["count", String(PAGE_ROWS)]]);
   const meanings = useMeanings(address.recording, command.name);
   const rows = answer.data ?? [];
   const levels = useLevels(address.recording, rows);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* First instructions of functions, and what they say of the frame at the call behind them. */
+/* First instructions of functions, and what they reveal about the frame at a later call. */
 #include "collector/arch/arch.h"
 #include "tests/lib/unit.h"
 
@@ -132,7 +132,7 @@ TEST(other_code_may_be_before)
 }
 
 /* push {r4, lr}; it ne; cmpne r0, #0; sub sp, #8; and it ne; subne sp, #8 */
-TEST(what_is_done_perhaps)
+TEST(conditional_instructions)
 {
     const uint16_t compared[] = {PUSH_R4_LR, 0xbf18, 0x2800, 0xb082, BL, BL_END};
     const uint16_t lowered[] = {PUSH_R4_LR, 0xbf18, 0xb082, NOP, BL, BL_END};

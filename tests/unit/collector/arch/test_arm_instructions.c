@@ -27,7 +27,7 @@ static void expect_store(struct arm_instruction instruction, enum arm_kind kind,
 }
 
 /* pld [pc, #8]; pld [r0]; pldw [r1]; ldr pc, [pc, #8] */
-TEST(what_is_fetched_ahead_is_no_jump)
+TEST(prefetches_are_no_jumps)
 {
     assert_int_equal(arm(0xf5dff008).kind, ARM_OTHER);
     assert_int_equal(arm(0xf5d0f000).kind, ARM_OTHER);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan is numbers that are compared and copied: each where it belongs, or none of them. */
+/* A patch plan consists of numbers that are compared and copied: all in the right place, or
+ * none. */
 #include "collector/events/embedded_patch.h"
 #include "lib/abi/log_format.h"
 #include "tests/lib/unit.h"
@@ -60,7 +61,7 @@ TEST(each_number_is_where_it_belongs)
     assert_int_equal(entries[1].flags, 3);
 }
 
-TEST(what_makes_no_sense_is_no_plan)
+TEST(invalid_patch_plans_are_ignored)
 {
     static const char *const texts[] = {
         "",

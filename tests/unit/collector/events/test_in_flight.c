@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events that are held up between their stamp and their commit, at the places where that can be. */
+/* Events that are delayed between their timestamp and their commit, at every possible place. */
 #include "collector/events/in_flight.h"
 #include "collector/events/record.h"
 #include "collector/events/reservation.h"
@@ -18,11 +18,11 @@
 #include <sys/mman.h>
 
 enum {
-    HELD_NS = 30000000, /* for as long as whoever does not wait needs to go on, and more */
+    HELD_NS = 30000000, /* longer than an undelayed thread needs to continue */
 };
 
 static struct log_fixture g_log;
-static _Atomic bool g_holds; /* whoever comes to the place is held there */
+static _Atomic bool g_holds; /* threads that reach the place are held there */
 static _Atomic bool g_is_held, g_is_awaited;
 
 static bool nap(void *unused, uint64_t ns)
@@ -47,7 +47,7 @@ static void hold(void)
     sys_nap(HELD_NS);
 }
 
-/* Asked for a realloc that is stamped. */
+/* The request is a realloc that is stamped. */
 static size_t hold_usable_size(void *block)
 {
     (void)block;
@@ -177,9 +177,9 @@ static void free_one(void)
     record_free((void *)0x4000, &origin);
 }
 
-/* Nobody knows yet whose the segment is; so its first event comes later, though it was stamped
+/* The segment has no known owner yet; so its first event has a later time, though it was stamped
  * before. */
-TEST_WITH(who_takes_a_segment_is_stamped_behind_that, begin, NULL)
+TEST_WITH(events_are_stamped_after_their_segment_was_taken, begin, NULL)
 {
     struct worker worker;
     const uint64_t *words;
@@ -199,7 +199,7 @@ TEST_WITH(who_takes_a_segment_is_stamped_behind_that, begin, NULL)
 }
 
 /* UE-2 */
-TEST_WITH(who_never_ends_is_given_up, begin, NULL)
+TEST_WITH(an_event_that_never_ends_is_abandoned, begin, NULL)
 {
     struct log_segment *segment = segment_take_events(SEGMENT_FROM_NOW);
     struct thread *stuck =
@@ -211,7 +211,8 @@ TEST_WITH(who_never_ends_is_given_up, begin, NULL)
     stuck->guard = 0x123456789 | THREAD_GUARD_CLOSED;
     atomic_store(&segment->writer, (uintptr_t)stuck);
     assert_false(in_flight_wait(nap, NULL));
-    stuck->guard = THREAD_GUARD_CLOSED; /* it ended, or it is in another image of the process */
+    stuck->guard = THREAD_GUARD_CLOSED; /* its thread ended, or it is in another image of the
+                                         * process */
     assert_true(in_flight_wait(nap, NULL));
     stuck->guard = 0x123456789 | THREAD_GUARD_CLOSED;
     munmap(stuck, sizeof(*stuck));

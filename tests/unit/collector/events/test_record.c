@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that come and go record at once and free one another's blocks, while a reader takes what
- * is sealed and gives it back, as mtrace-record does: each event is in the log once, or is counted
- * as dropped. Under ThreadSanitizer (preset tsan) the same run looks for races.
+ * Short-lived threads record in parallel and free each other's blocks, while a reader consumes
+ * sealed segments and returns them, as mtrace-record does. Each event must be in the log once, or
+ * be counted as dropped. Under ThreadSanitizer (preset tsan) the same run looks for races.
  */
 #include "collector/events/allocator_guard.h"
 #include "collector/events/record.h"
@@ -22,7 +22,7 @@
 #include <stdatomic.h>
 
 enum {
-    N_SEGMENTS = 48, /* few enough that they come round again */
+    N_SEGMENTS = 48, /* few enough to be reused */
     WORKERS = 6,
     LIVES = 4, /* of each worker, one thread after the other */
     ROUNDS = 4000,
@@ -34,7 +34,7 @@ struct pair_totals {
     uint64_t n_allocs;
     uint64_t n_frees;
     uint64_t n_without_stack;
-    uint64_t n_strange; /* segments or events that none of ours can be */
+    uint64_t n_strange; /* impossible segments or events */
     uint64_t address_sum;
 };
 
@@ -227,7 +227,7 @@ TEST(each_event_is_there_once)
 
 /* ---- realloc --------------------------------------------------------------------------------- */
 
-/* Of blocks that nobody looks into. */
+/* Blocks whose contents are not used. */
 static void *const g_old = (void *)0x10000;
 static void *const g_new = (void *)0x20000;
 
@@ -254,7 +254,7 @@ static void resized(const struct record_resize *resize)
     record_realloc_known(g_new, 100, 104, LOG_CALL_REALLOC, resize, &origin);
 }
 
-/* While the call goes on the old address is another's already: its end comes before. */
+/* During the call another thread gets the old address: the free comes before. */
 TEST(a_realloc_ends_the_old_block_when_it_begins)
 {
     struct record_resize resize;
@@ -280,8 +280,7 @@ TEST(a_realloc_ends_the_old_block_when_it_begins)
     assert_int_equal(call.began, call.ended);
 }
 
-/* LF-8: where it is the first event of a segment, readers know when it began before they read
- * it. */
+/* LF-8: if it is the first event of a segment, readers know its begin before they read it. */
 TEST(a_long_realloc_is_not_before_its_segment)
 {
     struct record_resize resize;
@@ -305,7 +304,7 @@ static void made(void)
 }
 
 /* SB-1: of a muted thread nothing is recorded, and so no end either. */
-TEST(what_is_not_recorded_is_no_sample)
+TEST(unrecorded_blocks_are_no_samples)
 {
     bool has_entered;
 
@@ -321,7 +320,7 @@ TEST(what_is_not_recorded_is_no_sample)
 }
 
 /* The last one but for that: afterwards the log is full. */
-TEST(a_note_says_whether_it_is_in_the_log)
+TEST(a_note_reports_whether_it_was_logged)
 {
     const uint64_t n_most = (uint64_t)N_SEGMENTS * LOG_SEGMENT_BYTES / sizeof(uint64_t);
     const uint64_t before = n_dropped();
@@ -334,7 +333,7 @@ TEST(a_note_says_whether_it_is_in_the_log)
 }
 
 /* SB-1; behind the one that fills the log. */
-TEST(what_has_no_room_is_no_sample)
+TEST(a_block_that_could_not_be_logged_is_no_sample)
 {
     struct record_resize resize;
     const uint64_t before = n_dropped();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that have not begun yet: any number of them, each with a place of its own, in fork
+/* Threads that have not begun yet: any number of them, each with an entry of its own, in fork
  * children, too. */
 #include "collector/events/thread_start.h"
 #include "tests/lib/unit.h"
@@ -75,7 +75,7 @@ static int generation(unsigned n_more)
     return child < 0 || waitpid(child, &status, 0) != child || status != 0;
 }
 
-/* Whoever waited in the parent never begins here. */
+/* Threads that waited in the parent never begin here. */
 TEST(children_have_as_many)
 {
     pid_t child = fork();

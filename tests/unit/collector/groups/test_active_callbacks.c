@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is inside of what: any number of threads at once, dead ones, jumps, forks. */
+/* Threads inside of callbacks: any number of them, exited ones, jumps, forks. */
 #include "collector/groups/active_callbacks.h"
 #include "collector/os/sys.h"
 #include "tests/lib/unit.h"
@@ -50,8 +50,8 @@ __attribute__((noinline)) static void overwrite_stack(void)
     assert_int_equal(room[0], 0x55);
 }
 
-/* As by longjmp: the frame is gone, and nothing else was said. */
-TEST(who_left_by_a_jump_is_not_inside)
+/* As after longjmp: the frame was left without any notice. */
+TEST(a_thread_that_jumped_out_is_not_in_a_callback)
 {
     struct callback *callback = active_callbacks_take();
 
@@ -69,7 +69,7 @@ static void *end_inside(void *argument)
     return NULL;
 }
 
-TEST(who_ended_is_not_inside_and_leaves_its_place)
+TEST(a_thread_that_exits_leaves_its_callback)
 {
     pthread_t thread;
 

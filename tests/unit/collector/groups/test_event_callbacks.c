@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Trackers that come and go: by whom, in the midst of what, and who waits for whom. */
+/* Event callbacks that are added and removed by any thread, also during events, and waiting for
+ * them. */
 #include "collector/groups/event_callbacks.h"
 #include "collector/os/sys.h"
 #include "collector/sampling/live_block_index.h"
@@ -19,9 +20,9 @@
 #include <unistd.h>
 
 enum {
-    MOST_TRACKERS = 16,
+    MAX_TRACKERS = 16,
     N_JUMPS = 5000,
-    LONGEST_SECONDS = 120, /* then something waits for ever */
+    LONGEST_SECONDS = 120, /* otherwise a thread waits forever */
     N_CROWD = 4,
     N_ROUNDS = 20000,
 };
@@ -43,7 +44,7 @@ static int finish(void **state)
     return 0;
 }
 
-/* One of a block that nobody else has. */
+/* An event of a block that no other thread has. */
 static void emit(enum mtrace_event_kind kind, uintptr_t address)
 {
     const struct known_block fresh = {1, 24, MTRACE_GROUP_ROOT, 1, 1};
@@ -83,7 +84,7 @@ static void *emit_until_over(void *unused)
         jumps_allow(true);
         for (;;) {
             const struct unwind_origin origin = {.cfa = here};
-            (void)event_callbacks_is_telling(&origin); /* as each event asks */
+            (void)event_callbacks_is_running(&origin); /* as each event asks */
             emit(MTRACE_EVENT_ALLOC, 4096);
             emit(MTRACE_EVENT_FREE, 4096);
         }
@@ -92,8 +93,8 @@ static void *emit_until_over(void *unused)
     return NULL;
 }
 
-/* Wherever a handler leaves by siglongjmp, nobody waits for who has left; and the thread goes on
- * telling. */
+/* A handler may leave by siglongjmp anywhere: no thread waits for it, and it still reports
+ * events. */
 TEST(a_jump_leaves_nothing_to_wait_for)
 {
     struct known_block known;
@@ -123,7 +124,7 @@ static void leave(const struct mtrace_event *event, void *user)
     const struct unwind_origin origin = {.cfa = (uintptr_t)__builtin_frame_address(0)};
 
     (void)event;
-    assert_true(event_callbacks_is_telling(&origin));
+    assert_true(event_callbacks_is_running(&origin));
     siglongjmp(*(sigjmp_buf *)user, 1);
 }
 
@@ -170,7 +171,7 @@ static void *leave_once(void *unused)
     if (sigsetjmp(back, 0) == 0)
         emit(MTRACE_EVENT_ALLOC, 16384);
     use_stack();
-    assert_false(event_callbacks_is_telling(&origin));
+    assert_false(event_callbacks_is_running(&origin));
     assert_true(remove_outside(handle));
     return NULL;
 }
@@ -184,8 +185,8 @@ TEST(a_jump_on_another_stack_is_seen_by_what_is_overwritten)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/* Tells, leaves by a jump, and waits for ever in the kernel, having called nothing that is as deep:
- * the frame is as it was. */
+/* Reports, leaves by a jump, and waits forever in the kernel without any call as deep: the frame is
+ * unchanged. */
 static void *leave_and_wait(void *fd)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -202,7 +203,7 @@ static void *leave_and_wait(void *fd)
     return n == 1 ? NULL : fd;
 }
 
-TEST(who_jumped_out_and_waits_is_not_waited_for)
+TEST(a_thread_that_jumped_out_of_a_callback_is_not_waited_for)
 {
     pthread_t thread;
     void *result;
@@ -244,8 +245,8 @@ static void *emit_on_own_stack(void *unused)
     return NULL;
 }
 
-/* A callback that waits in the kernel is still there; others find it so, and wait. */
-TEST(who_waits_inside_is_waited_for)
+/* A callback that waits in the kernel is still active; other threads see that, and wait. */
+TEST(a_callback_that_blocks_is_waited_for)
 {
     const struct unwind_origin origin = {.cfa = (uintptr_t)__builtin_frame_address(0)};
     _Atomic bool has_returned = false;
@@ -305,7 +306,7 @@ TEST(two_callbacks_remove_each_other)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(g_codes[i], EBUSY);
-        assert_true(remove_outside(g_handles[i])); /* now nobody runs it */
+        assert_true(remove_outside(g_handles[i])); /* no thread runs it now */
         assert_false(remove_outside(g_handles[i]));
     }
     pthread_barrier_destroy(&g_both_inside);
@@ -320,12 +321,12 @@ static void remove_itself_and_fill(const struct mtrace_event *event, void *user)
     (void)event;
     for (unsigned i = 0; i < 2; i++) /* no other thread runs it */
         assert_int_equal(event_callbacks_remove(*(int *)user, true, &origin), 0);
-    while (g_n_added_inside < MOST_TRACKERS
+    while (g_n_added_inside < MAX_TRACKERS
            && event_callbacks_add(receive_nothing, NULL, MTRACE_EVENT_ALLOC))
         g_n_added_inside++;
 }
 
-/* Its place is nobody else's as long as it runs; and then it is. */
+/* Its slot is not reused as long as it runs; later it is. */
 TEST(a_callback_keeps_its_place_until_it_returns)
 {
     int handle = 0;
@@ -334,12 +335,12 @@ TEST(a_callback_keeps_its_place_until_it_returns)
     handle = event_callbacks_add(remove_itself_and_fill, &handle, MTRACE_EVENT_FREE);
     emit(MTRACE_EVENT_ALLOC, 12288);
     emit(MTRACE_EVENT_FREE, 12288);
-    assert_int_equal(g_n_added_inside, MOST_TRACKERS - 1);
+    assert_int_equal(g_n_added_inside, MAX_TRACKERS - 1);
     last = event_callbacks_add(receive_nothing, NULL, MTRACE_EVENT_ALLOC);
     assert_true(last > 0);
     assert_int_equal(event_callbacks_add(receive_nothing, NULL, MTRACE_EVENT_ALLOC), 0);
     assert_false(remove_outside(handle));
-    for (int i = 1; i < last + MOST_TRACKERS * MOST_TRACKERS; i++)
+    for (int i = 1; i < last + MAX_TRACKERS * MAX_TRACKERS; i++)
         (void)remove_outside(i);
 }
 
@@ -413,7 +414,7 @@ TEST(none_is_called_after_its_removal)
         handle = event_callbacks_add(look_alive, &user, MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE);
         sys_nap(20000);
         assert_true(remove_outside(handle));
-        user++; /* nobody looks at it now */
+        user++; /* no thread looks at it now */
     }
     for (unsigned i = 0; i < N_CROWD; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
@@ -461,8 +462,8 @@ static void *move_about(void *number)
     return NULL;
 }
 
-/* Each takes it from whom it was given last, so that books by group come out even. */
-TEST(whoever_moves_a_block_it_is_in_one_group)
+/* Each move names the last owner, so that counts by group stay balanced. */
+TEST(a_block_moved_by_many_threads_is_in_one_group)
 {
     const uint64_t n_unreported = event_callbacks_count_unreported();
     struct known_block known;
@@ -493,8 +494,8 @@ TEST(whoever_moves_a_block_it_is_in_one_group)
     assert_true(remove_outside(handle));
 }
 
-/* Of a move inside of a callback. */
-TEST(what_is_not_reported_is_counted_where_somebody_asks)
+/* A move inside of a callback. */
+TEST(unreported_events_are_counted_if_a_callback_wants_them)
 {
     const uint64_t n_unreported = event_callbacks_count_unreported();
     struct known_block known;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A name that a signal handler interrupts, and leaves; and one that there is no number or no memory
- * for. */
+/* A signal handler interrupts the lookup of a name, and jumps out; and names without a free number
+ * or memory. */
 #include "collector/groups/groups.h"
 #include "collector/log/name_table.h"
 #include "collector/os/memory.h"
@@ -47,7 +47,7 @@ static void leave(int signal)
     siglongjmp(g_outside, 1);
 }
 
-TEST(what_was_borrowed_is_punched_hole)
+TEST(borrowed_memory_is_returned_after_a_jump)
 {
     struct sigaction action = {.sa_handler = leave};
     char *before = memory_borrow();
@@ -63,7 +63,7 @@ TEST(what_was_borrowed_is_punched_hole)
     memory_return(after);
 }
 
-/* It is the root's, as if nobody had asked, and counted. */
+/* It gets the root, as without a call, and is counted. */
 TEST(without_an_id_it_is_the_root)
 {
     const struct mtrace_counts before = groups_counters();
@@ -81,8 +81,8 @@ TEST(without_an_id_it_is_the_root)
     assert_int_equal(after.bad_handles, before.bad_handles);
 }
 
-/* The last one is a group as any other, and those before it are found again; beyond there is the
- * root. Comes last. */
+/* The last group works as any other, and earlier ones are found again; beyond there is the root.
+ * Comes last. */
 TEST(after_the_last_group_comes_the_root)
 {
     struct mtrace_tag tag = {"tenant", "acme"};

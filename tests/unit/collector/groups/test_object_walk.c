@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Walks over a heap that a sanitizer watches: what is read of it, and what comes of every mapping
- * that fails on the way. What walks print is compared by tests/workloads/objects.c.
+ * Object walks over a heap under a sanitizer: reads stay inside, and every failing mapping is
+ * handled. The output of walks is compared by tests/workloads/objects.c.
  */
 #include "collector/groups/object_walk.h"
 #include "collector/os/memory.h"
@@ -18,7 +18,7 @@ enum {
     LONG_LIST = 100000,
     N_KEYS = 3000, /* names that fill more than a chunk, nodes and claims more than one array */
     NAME_BYTES = 300,
-    MOST_MAPPINGS = 200,
+    MAX_MAPPINGS = 200,
     PATH_BYTES = 64,
 };
 
@@ -91,7 +91,7 @@ static void free_list(struct node *first)
     }
 }
 
-/* Each block once, all bytes, however deep it goes: OW-1, OW-3. */
+/* Each block once, all bytes, at any depth: OW-1, OW-3. */
 TEST(a_long_list_is_walked_whole)
 {
     struct mtrace_walk *walk = object_walk_new(false);
@@ -142,7 +142,7 @@ static int discard(void)
     return fd;
 }
 
-/* Whichever mapping fails: what is left out is warned of, and nothing of the rest is lost. */
+/* Each mapping fails in turn: omitted parts cause a warning, and the rest is complete. */
 TEST(any_mapping_may_fail)
 {
     char *blocks[N_KEYS];
@@ -152,7 +152,7 @@ TEST(any_mapping_may_fail)
 
     for (size_t i = 0; i < N_KEYS; i++)
         assert_non_null(blocks[i] = malloc(16));
-    for (unsigned at = 1; at < MOST_MAPPINGS; at++) {
+    for (unsigned at = 1; at < MAX_MAPPINGS; at++) {
         struct mtrace_walk *walk;
         g_n_mappings = 0;
         g_fails_at = at;
@@ -217,7 +217,7 @@ TEST(a_path_has_an_end)
     free(object);
 }
 
-/* ---- what a visitor says that cannot be ------------------------------------------------------ */
+/* ---- impossible data of a visitor ------------------------------------------------------------ */
 
 static const struct mtrace_member *g_member;
 
@@ -244,7 +244,7 @@ static size_t warnings_of(const struct mtrace_member *member)
     return n;
 }
 
-TEST(what_cannot_be_is_a_warning)
+TEST(impossible_objects_cause_warnings)
 {
     char *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     const struct mtrace_member impossible[] = {

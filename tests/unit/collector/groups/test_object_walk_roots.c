@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Roots come and go by any number of threads; one that goes waits for nobody. */
+/* Any number of threads add and remove roots; removing one waits for no other thread. */
 #include "collector/groups/object_walk.h"
 #include "collector/os/rare_lock.h"
 #include "tests/lib/unit.h"
@@ -14,7 +14,7 @@ enum {
     N_OF_THREAD = 50,
 };
 
-static char g_objects[OBJECT_ROOTS_MOST + 1];
+static char g_objects[OBJECT_ROOTS_MAX + 1];
 static pthread_barrier_t g_changes;
 static _Atomic bool g_stops_with_lock, g_gave_up;
 static bool g_is_refused;
@@ -24,7 +24,7 @@ bool __wrap_rare_lock_take(struct rare_lock *lock, struct rare_hold *ret_hold);
 void __real_rare_lock_give_up(struct rare_lock *lock, const struct rare_hold *hold);
 void __wrap_rare_lock_give_up(struct rare_lock *lock, const struct rare_hold *hold);
 
-/* Who takes it stops with it, once it was asked to. */
+/* A thread that finds it stops there, once it was asked to. */
 bool __wrap_rare_lock_take(struct rare_lock *lock, struct rare_hold *ret_hold)
 {
     if (g_is_refused || !__real_rare_lock_take(lock, ret_hold))
@@ -75,18 +75,18 @@ static bool has(size_t object)
 TEST(there_is_room_for_so_many)
 {
     assert_false(object_roots_add(&(struct mtrace_root){"none", NULL, 1, NULL}));
-    for (size_t i = 0; i < OBJECT_ROOTS_MOST; i++)
+    for (size_t i = 0; i < OBJECT_ROOTS_MAX; i++)
         assert_true(add(i));
     assert_true(add(7)); /* again */
-    assert_false(add(OBJECT_ROOTS_MOST));
-    assert_int_equal(count_roots(), OBJECT_ROOTS_MOST);
+    assert_false(add(OBJECT_ROOTS_MAX));
+    assert_int_equal(count_roots(), OBJECT_ROOTS_MAX);
     object_roots_remove(&g_objects[9]);
-    assert_true(add(OBJECT_ROOTS_MOST)); /* in that one's place */
-    for (size_t i = 0; i <= OBJECT_ROOTS_MOST; i++)
+    assert_true(add(OBJECT_ROOTS_MAX)); /* in the slot of that one */
+    for (size_t i = 0; i <= OBJECT_ROOTS_MAX; i++)
         object_roots_remove(&g_objects[i]);
     object_roots_remove(NULL);
     assert_int_equal(count_roots(), 0);
-    assert_int_equal(object_roots_at(OBJECT_ROOTS_MOST).object, NULL);
+    assert_int_equal(object_roots_at(OBJECT_ROOTS_MAX).object, NULL);
 }
 
 static void *read_first(void *unused)
@@ -102,7 +102,7 @@ static void *add_another(void *unused)
     return add(2) ? g_objects : NULL;
 }
 
-/* OR-2: the holder is inside meanwhile, in the midst of reading or adding. */
+/* OR-2: the holder is still inside, reading or adding. */
 static void removed_while(void *(*holds)(void *))
 {
     pthread_t holder;
@@ -153,8 +153,8 @@ static void *come_and_go(void *number)
     return NULL;
 }
 
-/* What a walk sees of a root is whole: size and object are of the same one. */
-TEST(threads_change_them_at_once)
+/* A walk sees complete roots: size and object belong to the same one. */
+TEST(threads_change_roots_concurrently)
 {
     pthread_t threads[N_THREADS];
     void *is_wrong;

@@ -132,7 +132,7 @@ static void handle(int number)
     scopes_exit(outer);
 }
 
-/* SC-2: whatever a handler interrupts, the thread finds its groups as it left them. */
+/* SC-2: after any interrupted operation the thread finds its groups unchanged. */
 TEST(handlers_leave_no_trace)
 {
     struct itimerspec every = {{0, 20000}, {0, 20000}};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What calls for pools write into the log, word by word; what they refuse; and what comes after the
- * last pool. */
+/* The log records of pool calls, word by word; refused calls; and calls beyond the last pool. */
 #include "collector/events/record.h"
 #include "collector/groups/groups.h"
 #include "collector/hooks/api_pools.h"
@@ -54,7 +53,7 @@ static int finish(void **state)
     return 0;
 }
 
-/* The record written last has so many words. */
+/* The last record has so many words. */
 static const uint64_t *last_words(unsigned n)
 {
     return g_thread.cursor - n;
@@ -109,28 +108,28 @@ TEST(each_call_is_one_record)
 /* The largest block and the highest address there can be. */
 TEST(limits_are_recorded_and_what_is_beyond_is_counted)
 {
-    const uint64_t most_bytes = ((uint64_t)1 << LOG_SIZE_BITS) - 1;
+    const uint64_t max_bytes = ((uint64_t)1 << LOG_SIZE_BITS) - 1;
     const uint64_t end = (uint64_t)1 << LOG_ADDRESS_BITS;
     const uint32_t pool = api_pool_create("limits");
     const uint64_t n_bad = groups_counters().bad_handles;
     const uint64_t *before;
 
     if (sizeof(uintptr_t) < sizeof(uint64_t))
-        skip(); /* there is nothing beyond */
-    api_pool_alloc(pool, g_slab, (size_t)most_bytes);
-    assert_int_equal(last_words(3)[2], size_word(pool, most_bytes));
+        skip(); /* the log ends there */
+    api_pool_alloc(pool, g_slab, (size_t)max_bytes);
+    assert_int_equal(last_words(3)[2], size_word(pool, max_bytes));
     api_pool_alloc(pool, (void *)(uintptr_t)(end - 16), 16);
     assert_int_equal(address_of(last_words(3)), end - 16);
     before = g_thread.cursor;
     api_pool_alloc(pool, (void *)(uintptr_t)(end - 16), 17);
     api_pool_alloc(pool, (void *)(uintptr_t)end, 0);
-    api_pool_alloc(pool, g_slab, (size_t)(most_bytes + 1));
+    api_pool_alloc(pool, g_slab, (size_t)(max_bytes + 1));
     api_pool_free(pool, (void *)(uintptr_t)end);
     assert_ptr_equal(g_thread.cursor, before);
     assert_int_equal(groups_counters().bad_handles, n_bad + 4);
 }
 
-TEST(what_is_no_block_or_no_pool_writes_nothing)
+TEST(invalid_blocks_and_pools_write_no_event)
 {
     const uint32_t pool = api_pool_create("nothing");
     const uint64_t n_bad = groups_counters().bad_handles;
@@ -153,7 +152,7 @@ TEST(what_is_no_block_or_no_pool_writes_nothing)
     assert_ptr_equal(g_thread.cursor, before);
 }
 
-/* Ends are, and what becomes of a block that is resized has none: V9 while nothing is traced. */
+/* Frees are written, and a resized block gets no new event: V9 while tracing is off. */
 TEST(while_nothing_is_traced_only_ends_are_written)
 {
     const uint32_t pool = api_pool_create("untraced");
@@ -201,9 +200,9 @@ TEST(threads_have_pools_of_their_own)
             assert_ptr_not_equal(pools[i], pools[k]);
 }
 
-/* The last one works as any other; who gets none calls for 0, which is nothing, and it is counted.
+/* The last pool works as any other; a call beyond it gets 0, which has no effect, and is counted.
  * Comes last. */
-TEST(after_the_last_pool_there_is_none)
+TEST(pools_beyond_the_limit_get_no_number)
 {
     const uint64_t n_refused = groups_counters().refused_groups;
     const uint64_t n_bad = groups_counters().bad_handles;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program is told when the log has no room: nothing is half done, and it goes on when
- * there is room again. */
+/* Return values of the API while the log is full: no call is half done, and all works again when
+ * there is space. */
 #include "collector/events/record.h"
 #include "collector/log/segment.h"
 #include "collector/os/real.h"
@@ -21,7 +21,7 @@
 enum {
     N_SEGMENTS = 12,
     BYTES = 100,
-    MOST_EVENTS = 1000000,
+    MAX_EVENTS = 1000000,
     N_NAMES = 32, /* that fill a segment and more */
 };
 
@@ -61,7 +61,7 @@ static void give_back(void *block)
     free(block);
 }
 
-/* Ends where the next record of any size is dropped. */
+/* Ends when the next record of any size would be dropped. */
 static void forget_drops(void)
 {
     for (unsigned i = 0; i < LOG_DROP_REASONS; i++)
@@ -70,12 +70,12 @@ static void forget_drops(void)
 
 static void fill_log(void)
 {
-    for (unsigned i = 0; i < MOST_EVENTS && mtrace_counters().dropped == 0; i++)
+    for (unsigned i = 0; i < MAX_EVENTS && mtrace_counters().dropped == 0; i++)
         give_back(take());
     assert_true(mtrace_counters().dropped > 0);
 }
 
-/* As mtrace-record does with what it has read. */
+/* Frees read segments as mtrace-record does. */
 static void make_room(void)
 {
     uint64_t head = atomic_exchange(&g_log.file->sealed_stack, 0);
@@ -122,8 +122,8 @@ TEST(a_move_that_is_not_in_the_log_did_not_happen)
     give_back(block);
 }
 
-/* New groups, scopes, phases, markers and pools: the calls do what they do in the program, and what
- * is lost is counted. */
+/* New groups, scopes, phases, markers and pools: the calls have their effect in the program, and
+ * lost records are counted. */
 TEST(without_room_the_program_goes_on)
 {
     uint64_t n_dropped;
@@ -178,7 +178,7 @@ static void mark(void)
     mtrace_marker("no room for this name");
 }
 
-/* The end of a phase that did not begin is none that is lost. */
+/* The end of a phase that did not begin is not counted as lost. */
 static void go_through_phase(void)
 {
     mtrace_phase_end(mtrace_phase_begin("nor for this"));
@@ -217,8 +217,8 @@ static void *serve(void *listener)
     return (void *)(intptr_t)n;
 }
 
-/* There is room for its name, and none for the event. */
-TEST(a_question_without_its_marker_is_not_put)
+/* There is space for its name, and none for the event. */
+TEST(a_request_without_its_marker_is_not_put)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
@@ -243,7 +243,7 @@ TEST(a_question_without_its_marker_is_not_put)
     make_room();
 }
 
-TEST(what_finds_no_room_for_its_name_is_counted)
+TEST(definitions_without_space_are_counted)
 {
     forget_drops();
     fill_log();

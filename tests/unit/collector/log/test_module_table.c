@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Slots of modules: an id is one module's alone, and slots of those that ended serve others. */
+/* Slots of modules: an id belongs to one module only, and slots of unloaded ones are reused. */
 #include "collector/log/module_table.h"
 #include "tests/lib/unit.h"
 
@@ -94,9 +94,8 @@ TEST_WITH(it_has_it_too_where_its_link_map_is_another_one, forget, NULL)
     assert_int_equal(find(1), 0);
 }
 
-/* MT-3: with each return up to the last one that is told there is a definition, and before each an
- * end. */
-TEST_WITH(what_comes_and_goes_is_not_reported_for_ever, forget, NULL)
+/* MT-3: each return up to the last reported one has a definition, and an end before it. */
+TEST_WITH(modules_that_reload_are_defined_a_limited_number_of_times, forget, NULL)
 {
     const struct module_identity identity = numbered(1);
     unsigned n_defined = 0, n_ended = 0;
@@ -128,7 +127,7 @@ TEST_WITH(slots_come_back_under_new_ids, forget, NULL)
     }
 }
 
-TEST_WITH(what_is_loaded_stays_while_others_come_and_go, forget, NULL)
+TEST_WITH(loaded_modules_stay_while_others_are_reloaded, forget, NULL)
 {
     assert_int_equal(add(1, 0), 1);
     for (uintptr_t n = 2; n <= MODULE_TABLE_SLOTS + 2; n++) {
@@ -138,7 +137,7 @@ TEST_WITH(what_is_loaded_stays_while_others_come_and_go, forget, NULL)
     assert_int_equal(find(1), 1);
 }
 
-TEST_WITH(as_many_at_once_as_there_are_slots, forget, NULL)
+TEST_WITH(as_many_modules_as_there_are_slots, forget, NULL)
 {
     for (uintptr_t n = 1; n <= MODULE_TABLE_SLOTS; n++)
         assert_int_equal(add(n, 0), n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* In a fork child only what its own thread unloads is being unloaded. */
+/* In a fork child, only modules that its own thread unloads count as being unloaded. */
 #include "collector/log/modules.h"
 #include "tests/lib/unit.h"
 
@@ -18,7 +18,7 @@ static void *unload(void *unused)
     return unused;
 }
 
-/* As fork in a destructor does. Bits of what was not so. */
+/* As fork in a destructor does. Returns a bit for each wrong result. */
 static int look_in_child(bool has_own)
 {
     int wrong = modules_are_unloading() ? 0 : 1;

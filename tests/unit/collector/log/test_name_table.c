@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ids of texts: found again, never given twice, and in the log once for each log. */
+/* Ids of texts: found again, never reused, and defined once in each log. */
 #include "collector/log/definition.h"
 #include "collector/log/name_table.h"
 #include "tests/lib/unit.h"
@@ -22,7 +22,7 @@ static struct name_store g_store;
 static struct name_table g_table;
 
 static _Atomic int g_n_maps;
-static _Atomic(const char *) g_rival; /* what somebody interns meanwhile, the first time */
+static _Atomic(const char *) g_rival; /* another text is interned during the first lookup */
 
 /* Tells the linker's names of the function and of the one that it wrapped. */
 void *__real_memory_map_inherited(size_t size_bytes);
@@ -55,7 +55,7 @@ static int close_log(void **state)
     return 0;
 }
 
-/* Definitions of the id in the log that say this; -1: one says something else. */
+/* Definitions of the id in the log with this text; -1: one has another text. */
 static int count_definitions(uint32_t id, const char *text)
 {
     int n = 0;
@@ -107,11 +107,11 @@ TEST_WITH(a_log_defines_once, open_log, close_log)
 
 TEST_WITH(the_longest_text, open_log, close_log)
 {
-    static char text[NAME_TABLE_MOST_BYTES + 1];
+    static char text[NAME_TABLE_MAX_BYTES + 1];
 
-    memset(text, 'x', NAME_TABLE_MOST_BYTES);
+    memset(text, 'x', NAME_TABLE_MAX_BYTES);
     for (int i = 0; i < 20; i++) /* more than a piece of text memory */
-        assert_int_not_equal(name_table_add(&g_table, text, NAME_TABLE_MOST_BYTES), 0);
+        assert_int_not_equal(name_table_add(&g_table, text, NAME_TABLE_MAX_BYTES), 0);
     assert_true(name_table_define(&g_table, FIRST, 3));
     assert_int_equal(count_definitions(FIRST, text), 1);
 }
@@ -130,17 +130,17 @@ TEST_WITH(an_id_that_lost_a_race_is_not_counted, open_log, close_log)
 
 TEST_WITH(ids_run_out, open_log, close_log)
 {
-    static const char text[NAME_TABLE_MOST_BYTES];
+    static const char text[NAME_TABLE_MAX_BYTES];
 
     g_table.next_id = NAME_TABLE_CHUNK * NAME_TABLE_CHUNKS - 1;
     assert_int_equal(name_table_add(&g_table, "last", 4), NAME_TABLE_CHUNK * NAME_TABLE_CHUNKS - 1);
     assert_int_equal(name_table_add(&g_table, "none", 4), 0);
     assert_int_equal(name_table_intern(&g_table, "none", 4), 0);
     assert_int_equal(name_table_add(&g_table, "none", 4), 0);
-    /* Nothing is kept of texts that get none. */
+    /* No memory is used for texts without an id. */
     g_n_maps = 0;
     for (int i = 0; i < 100; i++)
-        assert_int_equal(name_table_add(&g_table, text, NAME_TABLE_MOST_BYTES), 0);
+        assert_int_equal(name_table_add(&g_table, text, NAME_TABLE_MAX_BYTES), 0);
     assert_int_equal(g_n_maps, 0);
 }
 
@@ -178,6 +178,6 @@ TEST_WITH(threads_agree, open_log, close_log)
         for (int k = 1; k < N_THREADS; k++)
             assert_int_equal(workers[k].ids[i], id);
     }
-    /* Two threads at once may both take an id for a text, of which one is lost. */
+    /* Two threads may both take an id for a text; one of them is lost. */
     assert_int_equal(name_table_count(&g_table) - FIRST - name_table_count_lost(&g_table), N_MANY);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The pool: taking, giving, growing, and what happens when there is no space. */
+/* The pool of segments: taking, returning, growing, and lack of space. */
 #include "collector/log/segment.h"
 #include "collector/os/clock.h"
 #include "tests/lib/unit.h"
@@ -56,8 +56,7 @@ TEST_WITH(filling_is_fresh, NULL, close_log)
 static struct log_segment *g_zeroed;
 static bool g_was_named;
 
-/* Who reads what is being zeroed sees by the sequence that it is not the filling that he looked
- * for. */
+/* A reader of a segment that is being zeroed sees by the sequence that it has new contents. */
 void *__wrap_memset(void *bytes, int value, size_t n_bytes);
 void *__real_memset(void *bytes, int value, size_t n_bytes);
 
@@ -105,7 +104,7 @@ TEST_WITH(events_leave_no_room_for_late_fallback_writers, NULL, close_log)
     assert_true(segment->reserved_bytes >= LOG_SEGMENT_PAYLOAD_BYTES);
 }
 
-/* It found the segment while that was the current one of its kind. */
+/* It found the segment while that was still the current one of its kind. */
 TEST_WITH(definitions_leave_no_room_for_late_fallback_writers, NULL, close_log)
 {
     struct segment_shared shared = {.kind = LOG_SEGMENT_FALLBACK};
@@ -120,7 +119,7 @@ TEST_WITH(definitions_leave_no_room_for_late_fallback_writers, NULL, close_log)
     assert_int_equal(late->reserved_bytes, 0);
 }
 
-/* One that cannot be replaced stays the current one; attempts in vain must not come around. */
+/* A segment that cannot be replaced stays the current one; failed attempts must not wrap around. */
 TEST_WITH(a_full_segment_has_no_room_again, NULL, close_log)
 {
     struct segment_shared shared = {.kind = LOG_SEGMENT_FALLBACK};
@@ -157,8 +156,8 @@ TEST_WITH(sealed_segments_reach_the_recorder, NULL, close_log)
     assert_int_equal(events->next, 0);
 }
 
-/* SG-6: a fork child goes on in the middle of an event that fills its segment. */
-TEST_WITH(who_goes_on_without_a_log_ends_well, NULL, close_log)
+/* SG-6: a fork child continues in the middle of an event that fills its segment. */
+TEST_WITH(a_fork_child_without_a_log_ends_cleanly, NULL, close_log)
 {
     struct log_segment *full;
     struct log_segment *partial;
@@ -194,7 +193,7 @@ TEST_WITH(stops_at_max_live, NULL, close_log)
     assert_int_equal(segment_drop_reason(), LOG_DROP_LIMIT);
 }
 
-/* Going past the limit would be SIGXFSZ, whose default action ends the test. */
+/* Exceeding the limit would raise SIGXFSZ, whose default action ends the test. */
 TEST_WITH(stops_before_the_file_size_limit, NULL, close_log)
 {
     struct rlimit old;
@@ -248,7 +247,7 @@ enum {
 static _Atomic uint32_t g_owners[64];
 static _Atomic uint32_t g_n_conflicts;
 
-/* Every segment is held by one thread at a time, also while the stacks are contended. */
+/* Every segment is held by one thread at a time, also under contention. */
 static void *take_and_give(void *unused)
 {
     (void)unused;
@@ -295,7 +294,7 @@ enum {
 static atomic_bool g_is_over;
 static atomic_uint g_n_taken;
 
-/* Space comes and goes, as on a disk that others use. */
+/* Free space varies, as on a shared disk. */
 static void *change_limit(void *large)
 {
     const struct rlimit *old = large;
@@ -333,7 +332,7 @@ TEST_WITH(growth_leaves_no_holes, NULL, close_log)
 
     log_fixture_open(&g_log, 1, 1024 * (uint64_t)MIB);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
-    /* A limit that changes between the look at it and the reservation sends the signal. */
+    /* If the limit changes between the check and the reservation, the signal is raised. */
     assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
     assert_int_equal(pthread_create(&changer, NULL, change_limit, &old), 0);
     for (unsigned i = 0; i < N_THREADS; i++)

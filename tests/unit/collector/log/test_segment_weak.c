@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Growth on a file system without fallocate: several threads reserve the same space by writing, and
- * none of them writes where another has begun to use what it got.
+ * none of them overwrites space that another already uses.
  */
 #include "collector/log/segment.h"
 #include "collector/os/sys.h"

@@ -30,7 +30,7 @@ static int close_log(void **state)
     return 0;
 }
 
-/* As a reader of the file finds it. */
+/* Looks a node up as a reader of the file would. */
 static const struct log_node *node_in_log(uint32_t id)
 {
     for (uint32_t i = 0; i < g_log.file->n_segments; i++) {

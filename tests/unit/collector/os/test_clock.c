@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every source of time runs forward, in one unit, also across the switches. */
+/* Every clock source runs forward, in one unit, also across switches. */
 #include "collector/os/clock.h"
 #include "collector/os/sys.h"
 #include "tests/lib/unit.h"
@@ -43,7 +43,7 @@ TEST(monotonic_counts_nanoseconds)
 
 /* ---- a clock that is interrupted ---- */
 
-static unsigned g_n_late; /* readings that take as long as when others run meanwhile */
+static unsigned g_n_late; /* readings that take as long as when other threads run */
 static unsigned g_n_read;
 
 static void let_others_run(void)
@@ -52,7 +52,7 @@ static void let_others_run(void)
         continue;
 }
 
-/* Of ticks, so that no second clock is needed to judge it. */
+/* Measures the time in ticks, so that no second clock is needed. */
 static int late_gettime(clockid_t clock, struct timespec *time)
 {
     (void)clock;
@@ -126,8 +126,8 @@ static _Atomic unsigned g_turn;  /* even: the first thread's */
 static uint64_t g_stamp;         /* of the last turn; published by g_turn */
 static _Atomic unsigned g_wrong; /* stamps before the one that was handed over */
 
-/* As a block goes from thread to thread: stamped, handed over by a release, stamped again by who
- * has acquired it. */
+/* A block goes from thread to thread: stamped, released, acquired by the next thread and stamped
+ * again. */
 static void *take_turns(void *first)
 {
     const uint64_t start = sys_clock_ns(CLOCK_MONOTONIC);
@@ -150,7 +150,7 @@ static void *take_turns(void *first)
     return NULL;
 }
 
-TEST(what_is_handed_over_is_stamped_in_order)
+TEST(blocks_handed_over_have_ordered_timestamps)
 {
     pthread_t other;
 
@@ -180,7 +180,7 @@ TEST(without_system_calls_time_is_an_order)
     assert_true(clock_now().monotonic_ns != 0);
 }
 
-/* The importer takes of many readings the one whose time is earliest for its ticks. */
+/* Of many readings the importer uses the one whose time is earliest for its ticks. */
 TEST(an_interrupted_reading_is_late_if_it_is_kept_at_all)
 {
     struct clock_instant now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A function of this very program leads to another one, with an argument more, and can still be
+/* A function of this program is redirected to another one with one more argument, and can still be
  * called; or nothing changes. */
 #include "collector/os/code_patch.h"
 #include "collector/os/sys.h"
@@ -62,7 +62,7 @@ static struct code_patch patch_of(uintptr_t function, uint64_t sixth)
     return patch;
 }
 
-/* As /proc/self/maps has it: the protection of the page. */
+/* The protection of the page, as in /proc/self/maps. */
 static void get_protection(uintptr_t address, char ret_text[5])
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -92,10 +92,10 @@ TEST(other_bytes_change_nothing)
                                     patch_of((uintptr_t)plus_two, 2)};
 
     patches[1].expected[4] ^= 1;
-    assert_int_equal(code_patch_apply(patches, 2, start()), LOG_INSIDE_CHANGED);
+    assert_int_equal(code_patch_apply(patches, 2, start()), LOG_EMBEDDED_CHANGED);
     patches[1].expected[4] ^= 1;
-    patches[1].address = 8; /* nothing is there */
-    assert_int_equal(code_patch_apply(patches, 2, start()), LOG_INSIDE_CHANGED);
+    patches[1].address = 8; /* no code is there */
+    assert_int_equal(code_patch_apply(patches, 2, start()), LOG_EMBEDDED_CHANGED);
     assert_int_equal(plus_one(1), 2);
     assert_int_equal(plus_two(1), 3);
 }
@@ -106,17 +106,17 @@ TEST(all_or_nothing)
                                     patch_of((uintptr_t)plus_two, 2)};
 
     patches[1].fixes[0].target += (uintptr_t)1 << 40; /* no jump reaches that */
-    assert_int_equal(code_patch_apply(patches, 2, start()), LOG_INSIDE_REFUSED);
+    assert_int_equal(code_patch_apply(patches, 2, start()), LOG_EMBEDDED_REFUSED);
     patches[1].fixes[0].target -= (uintptr_t)1 << 40;
-    assert_int_equal(code_patch_apply(patches, 2, 4096), LOG_INSIDE_NO_ROOM);
+    assert_int_equal(code_patch_apply(patches, 2, 4096), LOG_EMBEDDED_NO_ROOM);
 #if !defined(__SANITIZE_THREAD__) /* whose shadow is there */
-    /* far from the code: the stubs have room, the jumps do not reach them */
-    assert_int_equal(code_patch_apply(patches, 2, start() / 2), LOG_INSIDE_REFUSED);
+    /* far from the code: trampolines have room, but jumps do not reach them */
+    assert_int_equal(code_patch_apply(patches, 2, start() / 2), LOG_EMBEDDED_REFUSED);
 #endif
     assert_int_equal(plus_one(1), 2);
     assert_int_equal(plus_two(1), 3);
     sys_forbid();
-    assert_int_not_equal(code_patch_apply(patches, 2, start()), LOG_INSIDE_RECORDED);
+    assert_int_not_equal(code_patch_apply(patches, 2, start()), LOG_EMBEDDED_RECORDED);
     sys_allow();
     assert_int_equal(plus_one(1), 2);
 }
@@ -127,7 +127,7 @@ TEST(a_redirected_function_can_still_be_called)
                                     patch_of((uintptr_t)plus_two, 2)};
     char protection[5];
 
-    assert_int_equal(code_patch_apply(patches, 2, start()), LOG_INSIDE_RECORDED);
+    assert_int_equal(code_patch_apply(patches, 2, start()), LOG_EMBEDDED_RECORDED);
     assert_int_equal(plus_one(5), 1000);
     assert_int_equal(g_last.value, 5);
     assert_int_equal(g_last.sixth, 0x123456789abcdef0);
@@ -141,7 +141,7 @@ TEST(a_redirected_function_can_still_be_called)
     assert_string_equal(protection, "r-xp");
 }
 
-TEST(what_is_relative_names_the_same_elsewhere)
+TEST(relative_operands_are_adjusted)
 {
     struct code_patch patch = patch_of((uintptr_t)first_of, 3);
 
@@ -157,7 +157,7 @@ TEST(what_is_relative_names_the_same_elsewhere)
     patch.fixes[1].at = 8;
     patch.fixes[1].end = 12;
     patch.fixes[1].target = (uintptr_t)first_of_next;
-    assert_int_equal(code_patch_apply(&patch, 1, start()), LOG_INSIDE_RECORDED);
+    assert_int_equal(code_patch_apply(&patch, 1, start()), LOG_EMBEDDED_RECORDED);
     assert_int_equal(first_of(), 1000);
     assert_int_equal(((uint64_t(*)(void))patch.original)(), 77);
 }

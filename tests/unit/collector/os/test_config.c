@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the environment says, and who wins when the recorder says something else. */
+/* Settings from the environment and from the recorder, and which of them win. */
 #include "collector/os/config.h"
 #include "tests/lib/unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Our symbol lookup against dlsym, over everything that libc defines. */
+/* The collector's symbol lookup against dlsym, over everything that libc defines. */
 #include "collector/os/elf_lookup.h"
 #include "collector/os/real.h"
 #include "tests/lib/unit.h"
@@ -16,8 +16,8 @@ static struct link_map *find_object(const char *part)
     return NULL;
 }
 
-/* The symbols of the table, whose length the GNU hash tells only indirectly; MIPS, which has none,
- * says it. */
+/* The symbols of the table. The GNU hash gives their number only indirectly; MIPS, which has none,
+ * gives it directly. */
 static uint32_t count_symbols(const struct elf_lookup *object)
 {
     const uint32_t *table = object->gnu_hash;
@@ -63,7 +63,7 @@ TEST(libc_functions_are_those_of_dlsym)
 
 /* To AArch64 the tag of that number is DT_AARCH64_AUTH_RELRSZ: bytes, and more than there are
  * symbols. */
-TEST(only_mips_says_how_many_symbols_there_are)
+TEST(only_mips_has_a_symbol_count_tag)
 {
     ElfW(Dyn) dynamic[] = {{.d_tag = DT_MIPS_SYMTABNO, .d_un.d_val = 40}, {.d_tag = DT_NULL}};
     const struct link_map map = {.l_ld = dynamic};
@@ -75,7 +75,7 @@ TEST(only_mips_says_how_many_symbols_there_are)
 #endif
 }
 
-/* Old versions of a name are hidden: what nothing can be linked against today is not found. */
+/* Old versions of a name are hidden: symbols that cannot be linked today are not found. */
 TEST(hidden_versions_are_skipped)
 {
     struct link_map *map = find_object("libc.so.6");

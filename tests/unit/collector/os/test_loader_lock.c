@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ld.so's lock is found, never waited for, and nobody's in a fork child whose parent's thread held
- * it. */
+/* ld.so's lock is found and never waited for. In a fork child of a parent whose thread held it, it
+ * has no owner. */
 #include "collector/os/loader_lock.h"
 #include "tests/lib/unit.h"
 
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-    MOST_SECONDS = 20
+    MAX_SECONDS = 20
 };
 
 static pthread_barrier_t g_step;
@@ -50,7 +50,7 @@ static void *hold(void *unused)
     return unused;
 }
 
-/* Bits of what was not so. */
+/* Returns a bit for each wrong result. */
 static int look_in_child(void)
 {
     int n_had = 0;
@@ -59,9 +59,9 @@ static int look_in_child(void)
     loader_lock_forget();
     wrong |= loader_lock_try() ? 0 : 2;
     loader_lock_leave();
-    alarm(MOST_SECONDS);
+    alarm(MAX_SECONDS);
     dl_iterate_phdr(look_nested, &n_had);
-    loader_lock_forget(); /* nobody has it: nothing changes */
+    loader_lock_forget(); /* no thread has it: nothing changes */
     return wrong | (n_had == 10 ? 0 : 4);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A block belongs to one thread at a time, and comes back as it was given. */
+/* A block belongs to one thread at a time, and is returned unchanged. */
 #include "collector/os/memory.h"
 #include "tests/lib/unit.h"
 
@@ -10,7 +10,7 @@ enum {
     N_THREADS = 8,
     N_ROUNDS = 20000,
     BLOCK_BYTES = 8192,
-    MOST_KEPT = 4
+    MAX_KEPT = 4
 };
 
 struct block {
@@ -19,7 +19,7 @@ struct block {
     uint64_t n_uses;
 };
 
-static struct block_pool g_pool = {.block_bytes = BLOCK_BYTES, .most_kept = MOST_KEPT};
+static struct block_pool g_pool = {.block_bytes = BLOCK_BYTES, .max_kept = MAX_KEPT};
 
 static bool is_mapped(void *page)
 {
@@ -53,19 +53,19 @@ TEST(the_last_put_is_the_first_taken_as_it_was)
     put(second);
 }
 
-/* BP-1: what was kept once stays, what comes over the limit goes. */
+/* BP-1: blocks within the limit are kept, others are unmapped. */
 TEST(a_crowd_leaves_no_more_than_the_limit)
 {
-    struct block *blocks[3 * MOST_KEPT];
+    struct block *blocks[3 * MAX_KEPT];
     unsigned n_mapped = 0;
 
-    for (unsigned i = 0; i < 3 * MOST_KEPT; i++)
+    for (unsigned i = 0; i < 3 * MAX_KEPT; i++)
         blocks[i] = block_pool_take(&g_pool);
-    for (unsigned i = 0; i < 3 * MOST_KEPT; i++)
+    for (unsigned i = 0; i < 3 * MAX_KEPT; i++)
         put(blocks[i]);
-    for (unsigned i = 0; i < 3 * MOST_KEPT; i++)
+    for (unsigned i = 0; i < 3 * MAX_KEPT; i++)
         n_mapped += is_mapped(blocks[i]);
-    assert_int_equal(n_mapped, MOST_KEPT);
+    assert_int_equal(n_mapped, MAX_KEPT);
 }
 
 static void *take_and_put(void *ret_n_wrong)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The lock waits for who is kept from running, and for nobody who is not there. */
+/* The lock waits for a holder that is not scheduled, but not for one that has exited. */
 #include "collector/groups/object_walk.h"
 #include "collector/os/rare_lock.h"
 #include "collector/os/sys.h"
@@ -33,7 +33,7 @@ static void *hold_for_long(void *unused)
     return NULL;
 }
 
-TEST(who_is_kept_from_running_keeps_it)
+TEST(a_stopped_holder_keeps_the_lock)
 {
     struct rare_hold hold;
     pthread_t thread;
@@ -74,7 +74,7 @@ static void *end_with_it(void *unused)
     return NULL;
 }
 
-TEST(who_has_ended_has_it_no_more)
+TEST(an_exited_holder_loses_the_lock)
 {
     struct rare_hold hold;
     pthread_t thread;
@@ -85,8 +85,8 @@ TEST(who_has_ended_has_it_no_more)
     rare_lock_give_up(&g_lock, &hold);
 }
 
-/* The kernel gives ids of threads again. */
-TEST(who_has_the_id_of_an_ended_holder_takes_it)
+/* The kernel reuses ids of threads. */
+TEST(a_thread_with_the_id_of_an_exited_holder_takes_the_lock)
 {
     struct rare_hold hold;
 
@@ -96,7 +96,7 @@ TEST(who_has_the_id_of_an_ended_holder_takes_it)
     assert_int_equal(g_lock.holder, 0);
 }
 
-TEST(who_has_it_is_not_kept_waiting_for_himself)
+TEST(the_holder_does_not_wait_for_itself)
 {
     struct rare_hold hold;
     struct rare_hold again;

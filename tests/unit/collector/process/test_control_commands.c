@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Orders that come while another one is obeyed: who obeys, and how often; and who leaves when there
- * is nobody to give any. */
+/* Commands that arrive during another one: which thread handles them, and how often; and a detach
+ * without a recorder. */
 #include "collector/events/allocator_guard.h"
 #include "collector/log/segment.h"
 #include "collector/os/clock.h"
@@ -27,18 +27,18 @@
 /* clang-format on */
 
 enum {
-    LONGEST_SECONDS = 60, /* then something waits for ever */
+    LONGEST_SECONDS = 60, /* otherwise a thread waits forever */
     N_COMMANDS = 3000,
-    MOST_MARKS = 8,
+    MAX_MARKS = 8,
 };
 
 static struct log_fixture g_log;
 
-/* ---- what control_commands.c calls, and what happens in the midst of it ---------------------- */
+/* ---- functions that control_commands.c calls, and events during them ------------------------- */
 
 static void (*g_in_the_midst)(void); /* once, while a window is being begun or ended */
 static _Atomic uint32_t g_n_switches, g_n_marked, g_n_unwritten;
-static char g_marks[MOST_MARKS][LOG_MAILBOX_NAME_BYTES];
+static char g_marks[MAX_MARKS][LOG_MAILBOX_NAME_BYTES];
 static _Atomic bool g_is_child;
 static unsigned g_n_left;
 
@@ -73,7 +73,7 @@ bool __wrap_record_labelled(enum log_event_kind kind, uint64_t address, uint64_t
 {
     uint32_t n = atomic_fetch_add(&g_n_marked, 1);
 
-    if (n < MOST_MARKS)
+    if (n < MAX_MARKS)
         (void)snprintf(g_marks[n], sizeof(g_marks[n]), "%s", text);
     return was_written(__real_record_labelled(kind, address, words, n_words, text, ret_ticks));
 }
@@ -112,7 +112,7 @@ static uint32_t n_handled(void)
     return atomic_load(&segment_commands_get()->n_handled);
 }
 
-/* A recording that nobody has ordered anything of. */
+/* A recording without commands. */
 static void begin_again(bool is_tracing)
 {
     struct log_mailbox *control = segment_commands_get();
@@ -144,7 +144,7 @@ static int finish(void **state)
     return 0;
 }
 
-/* ---- another thread obeys -------------------------------------------------------------------- */
+/* ---- another thread handles commands --------------------------------------------------------- */
 
 static _Atomic int g_stage;
 
@@ -166,7 +166,7 @@ static void *handle(void *unused)
     return unused;
 }
 
-/* A thread that is held where it begins the window that is wanted. */
+/* A thread that is held where it begins the requested window. */
 static pthread_t hold_one(void)
 {
     pthread_t thread;
@@ -194,7 +194,7 @@ static void a_mark_that_comes_while_a_window_is_begun_is_written_once(void **sta
     thread = hold_one();
     want_mark("once");
     control_commands_handle();
-    assert_int_equal(n_handled(), 0); /* so no other name is given meanwhile */
+    assert_int_equal(n_handled(), 0); /* so that no other name is given in between */
     let_go(thread);
     assert_int_equal(n_handled(), 2);
     assert_int_equal(g_n_marked, 1);
@@ -259,9 +259,9 @@ static void of_what_two_threads_look_for_each_is_done_once(void **state)
     assert_int_equal(n_handled(), N_COMMANDS);
 }
 
-/* ---- who does not come back ------------------------------------------------------------------ */
+/* ---- a handler that does not return ---------------------------------------------------------- */
 
-static void a_child_of_a_fork_in_the_midst_obeys(void **state)
+static void a_child_forked_during_a_command_handles_commands(void **state)
 {
     pthread_t thread;
     int status = 1;
@@ -280,7 +280,7 @@ static void a_child_of_a_fork_in_the_midst_obeys(void **state)
         _exit(!is_due || n_handled() != 1 || !state_is_tracing());
     }
     assert_int_equal(waitpid(child, &status, 0), child);
-    begin_again(false); /* as another recording of this process; the thread comes back into it */
+    begin_again(false); /* as another recording of this process; the thread returns into it */
     let_go(thread);
     assert_int_equal(status, 0);
     begin_again(false);
@@ -289,7 +289,7 @@ static void a_child_of_a_fork_in_the_midst_obeys(void **state)
     assert_int_equal(n_handled(), 1);
 }
 
-static void who_shares_our_memory_leaves_it_to_us(void **state)
+static void a_child_that_shares_memory_leaves_commands_to_the_parent(void **state)
 {
     (void)state;
     for (enum log_command order = LOG_COMMAND_STOP; order <= LOG_COMMAND_DETACH; order++) {
@@ -300,15 +300,15 @@ static void who_shares_our_memory_leaves_it_to_us(void **state)
         control_commands_handle();
         assert_int_equal(n_handled(), 0);
         assert_int_equal(g_n_switches + g_n_left, 0);
-        assert_true(mode_has(MODE_WAKEUP));
+        assert_true(mode_has(MODE_COMMAND_PENDING));
         atomic_store(&g_is_child, false);
         control_commands_handle();
         assert_int_equal(n_handled(), 1);
         assert_int_equal(g_n_switches + g_n_left, 1);
-        assert_false(mode_has(MODE_WAKEUP));
-        atomic_store(&g_is_child, true); /* without an order it has nothing to leave to us */
+        assert_false(mode_has(MODE_COMMAND_PENDING));
+        atomic_store(&g_is_child, true); /* without a command it leaves nothing to the parent */
         control_commands_handle();
-        assert_false(mode_has(MODE_WAKEUP));
+        assert_false(mode_has(MODE_COMMAND_PENDING));
     }
 }
 
@@ -320,7 +320,7 @@ static void jump_out(void)
 }
 
 /* As a handler does behind a seccomp filter. */
-static void who_has_left_in_the_midst_obeys_again(void **state)
+static void a_thread_that_jumped_out_handles_commands_again(void **state)
 {
     (void)state;
     begin_again(false);
@@ -343,7 +343,7 @@ static void order_and_look(void)
     assert_int_equal(n_handled(), 0);
 }
 
-static void who_interrupts_it_leaves_it_to_who_is_interrupted(void **state)
+static void an_interrupting_handler_leaves_commands_to_the_thread(void **state)
 {
     (void)state;
     begin_again(false);
@@ -375,18 +375,18 @@ static void an_event_finds_a_command_after_a_while(void **state)
     since = clock_ticks_before();
     while (clock_ticks_before() - since < while_ticks)
         ;
-    assert_false(mode_has(MODE_WAKEUP));
+    assert_false(mode_has(MODE_COMMAND_PENDING));
     write_event();
     assert_int_equal(segment_log()->next_sequence, sequence);
-    assert_true(mode_has(MODE_WAKEUP));
+    assert_true(mode_has(MODE_COMMAND_PENDING));
     control_commands_handle();
     assert_int_equal(n_handled(), 1);
     assert_false(state_is_tracing());
 }
 
-/* Of an allocator that is not glibc's, or whose handler interrupts it (allocator_guard.h): what
- * comes there is not recorded, but that windows begin and end is. */
-static void who_obeys_inside_of_an_allocator_says_so(void **state)
+/* In an allocator other than glibc's, or whose handler interrupts it (allocator_guard.h), events
+ * are not recorded, but begins and ends of windows are. */
+static void commands_inside_an_allocator_are_recorded(void **state)
 {
     bool has_entered;
 
@@ -409,14 +409,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_event_finds_a_command_after_a_while),
-        cmocka_unit_test(who_obeys_inside_of_an_allocator_says_so),
+        cmocka_unit_test(commands_inside_an_allocator_are_recorded),
         cmocka_unit_test(a_mark_that_comes_while_a_window_is_begun_is_written_once),
         cmocka_unit_test(a_stop_that_comes_while_a_window_is_begun_is_not_undone),
         cmocka_unit_test(of_what_two_threads_look_for_each_is_done_once),
-        cmocka_unit_test(a_child_of_a_fork_in_the_midst_obeys),
-        cmocka_unit_test(who_shares_our_memory_leaves_it_to_us),
-        cmocka_unit_test(who_has_left_in_the_midst_obeys_again),
-        cmocka_unit_test(who_interrupts_it_leaves_it_to_who_is_interrupted),
+        cmocka_unit_test(a_child_forked_during_a_command_handles_commands),
+        cmocka_unit_test(a_child_that_shares_memory_leaves_commands_to_the_parent),
+        cmocka_unit_test(a_thread_that_jumped_out_handles_commands_again),
+        cmocka_unit_test(an_interrupting_handler_leaves_commands_to_the_thread),
     };
     return cmocka_run_group_tests(tests, begin, finish);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program sees of its environment. */
+/* The environment as the program sees it. */
 #include "collector/process/environment.h"
 #include "collector/thread/state.h"
 #include "tests/lib/unit.h"
@@ -107,11 +107,11 @@ TEST(only_the_recorders_own_option_of_a_sanitizer_goes)
     g_state_config.adds_asan_option = false;
 }
 
-/* ---- what is executed is told of us ---------------------------------------------------------- */
+/* ---- the environment of executed programs ---- */
 
 static _Atomic unsigned g_n_come;
 
-/* Both go on at the same time. */
+/* Both run at the same time. */
 static void meet(unsigned round)
 {
     atomic_fetch_add(&g_n_come, 1);
@@ -129,7 +129,7 @@ static void *switch_always(void *unused)
     return unused;
 }
 
-TEST(who_is_left_stays_so_whoever_switches_meanwhile)
+TEST(a_detached_process_stays_detached_when_threads_switch_tracing)
 {
     char *none[] = {NULL};
     char **old = environ;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which library is given to what is executed: by the width of its words and its loader, through
- * scripts, and by PATH. */
+/* The library that an executed program gets: by its word size and its loader, through scripts, and
+ * by PATH. */
 #include "collector/arch/arch.h"
 #include "collector/os/real.h"
 #include "collector/process/exec_target.h"
@@ -58,7 +58,7 @@ static void make(const char *name, const void *content, size_t size_bytes)
 
 static const char g_loader[] = "/lib64/ld-linux-x86-64.so.2";
 
-/* A program of so many bits whose second segment names its loader; NULL: it has none. */
+/* A program of so many bits whose second segment names its loader; NULL: without one. */
 #define MAKE_PROGRAM(bits, name, machine, loader_name)                                          \
     do {                                                                                        \
         struct {                                                                                \
@@ -125,7 +125,7 @@ static int tear_down(void **state)
     return system(command);
 }
 
-TEST(what_cannot_be_read_is_one_of_ours)
+TEST(unreadable_targets_get_the_own_library)
 {
     expect("here", false, "lib/mtrace/libmtrace.so");
     expect("missing", false, "lib/mtrace/libmtrace.so");
@@ -134,7 +134,8 @@ TEST(what_cannot_be_read_is_one_of_ours)
     expect("short", false, "lib/mtrace/libmtrace.so");
 }
 
-/* None, as long as it is not installed; and both ways from where either one lies. */
+/* None, as long as it is not installed; and in both directions, wherever either one is
+ * installed. */
 TEST(the_other_width_has_its_own)
 {
     if (ARCH_OTHER_MACHINE == EM_NONE)
@@ -155,7 +156,7 @@ TEST(another_machine_has_none)
     expect("elsewhere", false, NULL);
 }
 
-TEST(only_the_loader_of_glibc_is_given_ours)
+TEST(only_the_glibc_loader_gets_the_collector)
 {
     static char text[100000];
     char path[PATH_BYTES];
@@ -180,7 +181,7 @@ TEST(only_the_loader_of_glibc_is_given_ours)
     }
 }
 
-TEST(what_has_no_loader_hands_ours_on_safely)
+TEST(a_static_target_gets_the_library_below_the_loaders_root)
 {
     char path[PATH_BYTES];
     char wanted[2 * PATH_BYTES];
@@ -253,7 +254,7 @@ TEST(a_name_is_looked_for)
 
 static _Atomic bool g_has_ended;
 
-/* What is wrong with a library's path, as who was given it reads it meanwhile. */
+/* An error in a library's path, as the executed program reads it. */
 static void *read_on(void *path)
 {
     const char *text = path;
@@ -267,7 +268,7 @@ static void *read_on(void *path)
     return (void *)n_cut;
 }
 
-/* Threads execute at the same time, and all have their library's path in one place. */
+/* Threads exec at the same time, and share one buffer for the library's path. */
 TEST(a_path_is_whole_while_it_is_found_again)
 {
     char path[PATH_BYTES];

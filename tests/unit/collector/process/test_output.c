@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the log of a later image is called, while the recorder packs those before. */
+/* The name of an exec successor's log, while the recorder packs earlier ones. */
 #include "collector/os/sys.h"
 #include "collector/process/output.h"
 
@@ -46,7 +46,7 @@ static void make(const char *path)
 long __real_sys_open(const char *path, int flags, unsigned mode);
 long __wrap_sys_open(const char *path, int flags, unsigned mode);
 
-/* A recorder that is at work between any two system calls of ours. */
+/* A recorder that works between any two system calls of the collector. */
 long __wrap_sys_open(const char *path, int flags, unsigned mode)
 {
     long fd = __real_sys_open(path, flags, mode);
@@ -58,7 +58,7 @@ long __wrap_sys_open(const char *path, int flags, unsigned mode)
     return fd;
 }
 
-static void test_a_name_of_what_is_packed_meanwhile_is_not_taken(void **state)
+static void a_name_of_a_log_being_packed_is_not_reused(void **state)
 {
     static char first[PATH_BYTES];
     static struct config config = {.recorder_pid = 1, .max_live_bytes = UINT64_C(1) << 30};
@@ -77,7 +77,7 @@ static void test_a_name_of_what_is_packed_meanwhile_is_not_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_name_of_what_is_packed_meanwhile_is_not_taken),
+        cmocka_unit_test(a_name_of_a_log_being_packed_is_not_reused),
     };
     int failed;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of blocks: any number of them, and in no more memory than they take, however often
- * a handler leaves. */
+/* The index of live blocks: any number of them, in bounded memory, also if handlers jump out of
+ * it. */
 #include "collector/sampling/live_block_index.h"
 #include "tests/lib/unit.h"
 #include "tests/unit/collector/jumps.h"
@@ -15,7 +15,7 @@ enum {
     N_HELD = 1000,
     FIRST_ADDRESS = 4096,
     OTHER_ADDRESS = 64,
-    MOST_BYTES_A_BLOCK = 256,
+    MAX_BYTES_A_BLOCK = 256,
     FIRST_BYTES = 128 * 1024,
 };
 
@@ -74,7 +74,7 @@ static void *put_and_take(void *unused)
     return unused;
 }
 
-/* One address again and again, left at any instruction: its places are found again. */
+/* One address again and again, interrupted at any instruction: its slots are found again. */
 TEST(a_jump_costs_no_more_than_a_place)
 {
     pthread_t thread;
@@ -91,7 +91,7 @@ TEST(a_jump_costs_no_more_than_a_place)
 }
 
 /* KB-5 */
-TEST(what_is_held_for_good_doubles_nothing)
+TEST(slots_held_forever_do_not_grow_the_index)
 {
     uint64_t n_lost = live_block_index_count_lost();
 
@@ -106,8 +106,8 @@ TEST(what_is_held_for_good_doubles_nothing)
     assert_true(is_known(FIRST_ADDRESS, 9));
 }
 
-/* Held or not, a block of that address that another thread gets is another one. */
-TEST(what_is_held_is_not_put_over)
+/* A block of that address in another thread is a different one, whether it is held or not. */
+TEST(held_blocks_are_not_overwritten)
 {
     struct known_place *place;
 
@@ -129,7 +129,7 @@ TEST(any_number_is_known)
     for (uint32_t i = 1; i <= N_MANY; i++)
         assert_true(is_known(FIRST_ADDRESS + (uintptr_t)i * 48, i));
     assert_int_equal(live_block_index_count_lost(), n_lost);
-    assert_true(g_mapped_bytes < (size_t)N_MANY * MOST_BYTES_A_BLOCK);
+    assert_true(g_mapped_bytes < (size_t)N_MANY * MAX_BYTES_A_BLOCK);
     assert_true(live_block_index_move(block_at(FIRST_ADDRESS + 48), 77, &known));
     assert_int_equal(known.group, 1);
     assert_true(live_block_index_find(block_at(FIRST_ADDRESS + 48), &known));
@@ -142,7 +142,7 @@ TEST(any_number_is_known)
     }
 }
 
-TEST(what_is_no_address_is_not_known)
+TEST(invalid_addresses_are_unknown)
 {
     const uintptr_t beyond = (uintptr_t)(1ull << 63); /* 0 where addresses have 32 bits */
     struct known_block known;
@@ -154,9 +154,8 @@ TEST(what_is_no_address_is_not_known)
     assert_false(live_block_index_move(block_at(beyond), 5, &known));
 }
 
-/* As where a process is attached to once more; what was held meanwhile is let go by who holds
- * it. */
-TEST(what_is_forgotten_is_another_block_when_it_is_put_again)
+/* As when a process is attached to again; a holder releases slots that it held in between. */
+TEST(a_block_added_again_is_a_new_block)
 {
     uint64_t n_forgotten = 0;
     struct known_place *held;

@@ -15,7 +15,7 @@ static const void *block(uintptr_t number)
     return (const void *)((uintptr_t)0x555555000000u + number * 48);
 }
 
-TEST(what_was_added_is_taken_once)
+TEST(added_blocks_are_removed_once)
 {
     assert_false(sampled_blocks_take(block(1)));
     assert_true(sampled_blocks_add(block(1)));
@@ -26,7 +26,7 @@ TEST(what_was_added_is_taken_once)
     assert_int_equal(*sampled_blocks_counter(block(1)), 0);
 }
 
-/* A block that ended unseen, and its address is another's. */
+/* The free of a block was not seen, and its address is reused. */
 TEST(an_address_is_there_once)
 {
     assert_true(sampled_blocks_add(block(3)));
@@ -36,7 +36,7 @@ TEST(an_address_is_there_once)
     assert_false(sampled_blocks_take(block(3)));
 }
 
-/* SB-2: counters of a byte come to their end, and stay there. */
+/* SB-2: counters of a byte saturate, and stay so. */
 TEST(many_are_all_found)
 {
     unsigned n_full = 0;
@@ -68,7 +68,7 @@ TEST(counters_that_are_full_stay_so)
     *counter = 0;
 }
 
-/* SB-2: realloc(NULL) asks for it, while another sample has its counter. */
+/* SB-2: realloc(NULL) looks it up, while another sample has its counter. */
 TEST(null_is_no_sample)
 {
     _Atomic uint8_t *counter = sampled_blocks_counter(NULL);

@@ -46,7 +46,7 @@ TEST(intervals_are_exponential)
 
 /* The ends: the shortest interval is one byte, the longest that 64 bits can draw 44 times the
  * mean. */
-TEST(intervals_are_at_least_a_byte)
+TEST(intervals_are_at_min_a_byte)
 {
     uint64_t generator = 7;
 
@@ -66,7 +66,7 @@ TEST(blocks_are_drawn_by_their_size)
     sampler_begin(4096, 5);
     for (unsigned i = 0; i < N_DRAWS; i++)
         for (unsigned k = 0; k < 7; k++)
-            drawn[k] += sampler_takes(sizes[k]);
+            drawn[k] += sampler_count_and_draw(sizes[k]);
     for (unsigned k = 0; k < 7; k++) {
         double p = -expm1(-(double)(sizes[k] ? sizes[k] : 1) / 4096);
         double deviation = sqrt(p * (1 - p) * N_DRAWS);
@@ -80,7 +80,7 @@ static void *draw_bits(void *ret_bits)
     uint64_t *bits = ret_bits;
 
     for (unsigned i = 0; i < N_WORDS * 64; i++)
-        bits[i / 64] |= (uint64_t)sampler_takes(300) << i % 64;
+        bits[i / 64] |= (uint64_t)sampler_count_and_draw(300) << i % 64;
     return NULL;
 }
 
@@ -107,8 +107,8 @@ TEST(threads_draw_apart_and_runs_alike)
     assert_memory_equal(first, again, sizeof(first));
 }
 
-/* How many of the children that are made one after the other, and each by this call, draw one block
- * of a probability of 1/2. */
+/* How many of the children, made one after the other by this call, draw one block of a probability
+ * of 1/2. */
 static unsigned n_children_that_draw(bool is_counted)
 {
     unsigned n_drawn = 0;
@@ -122,27 +122,27 @@ static unsigned n_children_that_draw(bool is_counted)
         if (is_counted)
             sampler_fork_ended(pid == 0);
         if (pid == 0)
-            _exit(sampler_takes(710));
+            _exit(sampler_count_and_draw(710));
         assert_int_equal(waitpid(pid, &status, 0), pid);
         n_drawn += WIFEXITED(status) && WEXITSTATUS(status) == 1;
     }
     return n_drawn;
 }
 
-/* SA-4: each draws for itself, though the parent draws nothing in between; 6 deviations are 60 of
- * 400. */
+/* SA-4: each draws independently, though the parent draws nothing in between; 6 deviations are 60
+ * of 400. */
 TEST(children_draw_for_themselves)
 {
     unsigned counted, uncounted;
 
     sampler_begin(1024, 99);
-    (void)sampler_takes(1);
+    (void)sampler_count_and_draw(1);
     counted = n_children_that_draw(true);
     print_message("%u of %u children draw\n", counted, N_CHILDREN);
     assert_in_range(counted, N_CHILDREN / 2 - 60, N_CHILDREN / 2 + 60);
     KERNEL_NEEDS(wipes_on_fork);
     uncounted = n_children_that_draw(false);
-    print_message("%u of %u draw that nobody counted\n", uncounted, N_CHILDREN);
+    print_message("%u of %u draw, uncounted\n", uncounted, N_CHILDREN);
     assert_in_range(uncounted, N_CHILDREN / 2 - 60, N_CHILDREN / 2 + 60);
 }
 

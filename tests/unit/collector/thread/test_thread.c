@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The gate: who is refused, and who may go on where another recording never ended (TH-4). */
+/* The recursion guard: which calls it rejects, and which continue after an unfinished recording
+ * (TH-4). */
 #include "collector/events/record.h"
 #include "collector/log/segment.h"
 #include "collector/os/clock.h"
@@ -63,7 +64,7 @@ static int begin_thread(void **state)
     return 0;
 }
 
-/* As the program calls a wrapper at a place of a stack. */
+/* Calls a wrapper at a given place of a stack. */
 static struct unwind_origin call_at(uintptr_t *word, uintptr_t pc)
 {
     struct unwind_origin origin = {.pc = pc, .cfa = (uintptr_t)word};
@@ -101,7 +102,7 @@ TEST_WITH(a_handler_on_the_same_stack_is_refused, begin_thread, NULL)
     thread_leave(thread);
 }
 
-TEST_WITH(who_stands_further_out_goes_on, begin_thread, NULL)
+TEST_WITH(a_call_further_out_continues, begin_thread, NULL)
 {
     struct thread *thread = enter_at(&g_stack[INNER]);
 
@@ -111,7 +112,7 @@ TEST_WITH(who_stands_further_out_goes_on, begin_thread, NULL)
     assert_true(thread->guard == *g_state_generation);
 }
 
-/* Below an outermost handler that was refused once, the mark of who is inside stays. */
+/* Below an outermost handler that was rejected once, the mark of the inner call stays. */
 TEST_WITH(a_refused_call_leaves_the_mark, begin_thread, NULL)
 {
     struct thread *thread = enter_at(&g_stack[OUTER]);
@@ -165,7 +166,7 @@ TEST_WITH(a_stack_that_is_gone_proves_it, begin_thread, NULL)
     thread_leave(thread);
 }
 
-/* Where the kernel cannot be asked, it is not known what another stack has become. */
+/* Without system calls the state of another stack is not known. */
 TEST_WITH(without_system_calls_only_own_words_prove_it, begin_thread, NULL)
 {
     struct thread *thread;
@@ -183,7 +184,7 @@ TEST_WITH(without_system_calls_only_own_words_prove_it, begin_thread, NULL)
     sys_allow();
 }
 
-/* (a): the word is in a frame of the very call that asks, and as it was. */
+/* (a): the word is in a frame of the very call that asks, and unchanged. */
 TEST_WITH(own_frames_prove_it, begin_thread, NULL)
 {
     uintptr_t frame[64];
@@ -225,7 +226,7 @@ TEST_WITH(a_handler_on_a_piece_of_the_own_stack_is_refused, begin_thread, NULL)
     thread_leave(thread);
 }
 
-/* What was committed stays, what was not is overwritten by who takes the segment next. */
+/* Committed events stay; others are overwritten by the next owner of the segment. */
 TEST_WITH(its_segment_goes_on_behind_what_was_committed, begin_thread, NULL)
 {
     const struct unwind_origin outer = call_at(&g_stack[OUTER], CALL);
@@ -246,7 +247,7 @@ TEST_WITH(its_segment_goes_on_behind_what_was_committed, begin_thread, NULL)
     assert_int_equal(*(uint64_t *)(void *)(segment_payload(segment) + committed), LOG_TIME_BASE);
 }
 
-/* Whoever was left between taking the segment off and sealing it has none. */
+/* A thread that was interrupted between taking the segment off and sealing it has none. */
 TEST_WITH(a_thread_left_without_a_segment_takes_another, begin_thread, NULL)
 {
     const struct unwind_origin outer = call_at(&g_stack[OUTER], CALL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers of threads: shared ones are given on, one thread's at a time, and there are no more than
- * lived at once. */
+/* Numbers of threads: freed ones are reused, each has one owner at a time, and there are no more
+ * than threads alive together. */
 #include "collector/thread/thread.h"
 #include "tests/lib/unit.h"
 
@@ -12,7 +12,7 @@ enum {
     ROUNDS = 20000,
     AT_ONCE = 3,
     MOST = 8 * THREADS
-           * AT_ONCE /* who looks while others take and leave may miss one, and has a new one */
+           * AT_ONCE /* a lookup while others take and release may miss one, and takes a new one */
 };
 
 static int forget(void **state)
@@ -22,7 +22,7 @@ static int forget(void **state)
     return 0;
 }
 
-TEST_WITH(what_was_left_is_taken_again, forget, NULL)
+TEST_WITH(released_numbers_are_taken_again, forget, NULL)
 {
     bool is_new;
 
@@ -51,7 +51,7 @@ TEST_WITH(another_log_begins_with_the_first, forget, NULL)
     assert_true(is_new);
 }
 
-/* More than there are places for are nobody's. */
+/* Threads beyond the limit have no number. */
 TEST_WITH(as_many_wait_as_there_are_places_for, forget, NULL)
 {
     bool is_new;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Our reading of CFI against libdw's, at every address that begins a row of the loaded
+/* The collector's reading of CFI against libdw's, at every address that begins a row of the loaded
  * libraries. */
 #include "collector/unwind/cfi.h"
 #include "tests/lib/unit.h"
@@ -132,7 +132,7 @@ static void assert_same_row(const struct cfi_row *row, Dwarf_Frame *frame, uintp
     }
 }
 
-/* Compares from row to row; where libdw has no frame, neither may we. */
+/* Compares from row to row; where libdw has no frame, the collector must have none. */
 static unsigned long compare_object(const char *function)
 {
     static struct cfi_scratch scratch;
@@ -180,7 +180,7 @@ TEST(reads_ld_so_as_libdw_does)
     assert_in_range(compare_object("__tls_get_addr"), 1000, 1000000);
 }
 
-/* A section cut at any byte gives an answer, and never another row than the whole one. */
+/* A section cut at any byte gives an answer, and never a different row. */
 TEST(survives_being_cut)
 {
     static struct cfi_scratch scratch;

@@ -109,7 +109,7 @@ TEST(nothing_overflows)
     assert_true(row.cfa.offset == 3 * (0x204 + ((int64_t)0xfffffff << 2)));
 }
 
-TEST(what_cannot_be_unwound)
+TEST(entries_that_cannot_be_unwound)
 {
     struct cfi_row row;
 

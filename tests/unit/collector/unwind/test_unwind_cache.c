@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Cached rules: what is found is what was put, in the epochs in which its module was there. */
+/* Cached rules: lookups return what was stored, in the epochs in which the module was loaded. */
 #include "collector/unwind/unwind_cache.h"
 #include "tests/lib/unit.h"
 
@@ -80,7 +80,7 @@ TEST_WITH(code_without_a_module_is_looked_up_in_each_epoch, start, NULL)
     assert_false(unwind_cache_find_former(0x1000, &found));
 }
 
-TEST_WITH(what_does_not_fit_is_not_cached, start, NULL)
+TEST_WITH(addresses_beyond_the_cache_are_not_cached, start, NULL)
 {
     struct unwind_rule far = {MODULE, 1 << 29, 0, UNWIND_RULE_SP, UNWIND_FP_KEPT};
     struct unwind_rule many = {UNWIND_CACHE_MODULES, 8, 0, UNWIND_RULE_SP, UNWIND_FP_KEPT};
@@ -99,7 +99,8 @@ TEST_WITH(what_does_not_fit_is_not_cached, start, NULL)
     assert_false(unwind_cache_find(0, 0, &found)); /* a call of NULL */
 }
 
-/* Far more than the first cache holds: it grows, and what is found is never another's. */
+/* Far more than the first cache holds: it grows, and lookups never return another address's
+ * rule. */
 TEST_WITH(many_rules_are_kept, start, NULL)
 {
     uint32_t n_found = 0;
@@ -119,7 +120,7 @@ TEST_WITH(many_rules_are_kept, start, NULL)
     assert_true(n_found > N_MANY / 4 * 3);
 }
 
-/* Two addresses whose rules say which they are, put by turns until one evicts the other. */
+/* Two addresses whose rules identify them, stored alternately until one evicts the other. */
 static void *put_and_find(void *seed)
 {
     uintptr_t at = *(uint32_t *)seed;

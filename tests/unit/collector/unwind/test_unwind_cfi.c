@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules made from the CFI of this very program, and from CFI that cannot be copied for a while. */
+/* Rules made from the CFI of this very program, and from CFI that temporarily cannot be copied. */
 #include "collector/log/modules.h"
 #include "collector/unwind/unwind_cache.h"
 #include "collector/unwind/unwind_cfi.h"
@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-/* Where a function begins its return address is still in a register, which no rule says, unless a
- * call has put it on the stack. */
+/* At the begin of a function the return address is still in a register, which no rule describes,
+ * unless a call has pushed it. */
 enum {
     KIND_AT_ENTRY = ARCH_HAS_FIXED_RA ? UNWIND_RULE_SP : UNWIND_RULE_FULL
 };
@@ -46,7 +46,7 @@ static struct unwind_rule make(uintptr_t address, bool is_trusted)
     return unwind_cfi_make_rule_slow(address, modules_epoch(), is_trusted, &g_scratch);
 }
 
-TEST_WITH(a_copy_that_failed_says_nothing_of_the_code, open_log, close_log)
+TEST_WITH(a_failed_copy_leaves_the_code_unknown, open_log, close_log)
 {
     uintptr_t address = (uintptr_t)make + 1;
     struct unwind_rule found;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which words are taken for return addresses on ARM, and what is looked at for that. */
+/* Which words are taken for return addresses on ARM, and by which checks. */
 #include "collector/log/modules.h"
 #include "collector/unwind/unwind_cfi.h"
 #include "collector/unwind/unwind_step.h"
@@ -68,7 +68,7 @@ TEST(a_call_is_before_it)
     assert_int_equal(step_to((end - 2) | THUMB), STEP_TRUNCATED);
 }
 
-/* What is before it begins on a page, and would end on one that is not there. */
+/* The code before it begins on a page, and would end on one that is not mapped. */
 TEST(a_word_that_leads_into_a_hole)
 {
     const uintptr_t end = make_module();
@@ -81,8 +81,8 @@ static void put(uintptr_t at, uint32_t word)
     memcpy((void *)at, &word, sizeof(word));
 }
 
-/* What the first instruction of a function with a table returns to, if it is a return address; the
- * code before ends with `last`. */
+/* The address to which the first instruction of a function with a table returns, if it is a return
+ * address; the code before ends with `last`. */
 static const struct cfi_row *row_at_function(uint32_t last)
 {
     static struct unwind_cfi_scratch scratch;
@@ -104,7 +104,7 @@ static const struct cfi_row *row_at_function(uint32_t last)
     return &scratch.row;
 }
 
-/* bl, as the last instruction of a function; or a nop, so that no call comes back to what is behind
+/* bl, as the last instruction of a function; or a nop, so that no call returns to the code after
  * it. */
 TEST(a_call_that_does_not_return)
 {

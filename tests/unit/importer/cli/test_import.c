@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What an import takes is bounded by the number of a log's records, whatever they say. Each log is
- * one that its writer made to cost as much as it can. */
+/* The cost of an import is bounded by the number of a log's records, whatever they contain. Each
+ * log is made to cost as much as possible. */
 #include "importer/cli/import.h"
 #include "tests/lib/log_builder.h"
 
@@ -83,7 +83,7 @@ static void import(void)
     _exit(0);
 }
 
-/* What was freed is memory again: AddressSanitizer keeps a quarter of a GiB of it otherwise. */
+/* Returns freed memory to the system: AddressSanitizer keeps a quarter of a GiB of it otherwise. */
 const char *__asan_default_options(void);
 
 const char *__asan_default_options(void)
@@ -91,7 +91,7 @@ const char *__asan_default_options(void)
     return "quarantine_size_mb=8";
 }
 
-/* Of a process of its own: how much it had in memory at most. */
+/* Runs in a process of its own; returns its maximum of resident memory. */
 static void check_cost(struct hostile *hostile, uint64_t n_records)
 {
     struct rusage usage;

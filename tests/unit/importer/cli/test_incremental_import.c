@@ -88,7 +88,7 @@ struct traits {
 
 /* Of the form that was asked for. */
 static size_t n_steps_of_run = SHORT_STEPS;
-static unsigned n_least_rounds = 2, n_damaged_runs = 5;
+static unsigned n_min_rounds = 2, n_damaged_runs = 5;
 /* Of the seeds: where a run takes four times as long, every third is enough, odd and even in
  * turns. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -163,7 +163,7 @@ static void take_block(struct writer *writer, struct step *step)
     }
 }
 
-/* Not in the order in which they are made; the fourth is the group of what nobody wants to see. */
+/* Not in the order in which they are made; the fourth is the group of untracked blocks. */
 static uint32_t group_index(uint32_t number)
 {
     return number == 3 ? LOG_GROUP_UNTRACKED : 2 + number * 7 % 31;
@@ -182,7 +182,7 @@ static void take_group(struct writer *writer, struct step *step)
         step->index = group_index(writer->n_groups++);
     } else if (dice == 14) {
         step->kind = ENTER;
-        step->index = 999; /* that nobody made */
+        step->index = 999; /* that does not exist */
     } else if (dice % 4) {
         step->index = group_index((uint32_t)next_random(&writer->random) % writer->n_groups);
     }
@@ -265,7 +265,7 @@ static void make_script(struct script *script, uint64_t seed, const struct trait
     memset(script, 0, sizeof *script);
     /* The recorder, which is this process, was there before. */
     /* later than now: else a slow machine would take the end of the log for one that nobody goes on
-     * with (log_set_mark) */
+     * with (log_set_watermark) */
     script->start_ns = writer.now =
         ((uint64_t)now.tv_sec + 3600) * 1000 * MS + (uint64_t)now.tv_nsec;
     assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
@@ -789,7 +789,7 @@ static unsigned lose_done(const struct incremental_import *incremental, const ch
             incremental_import_is_done(incremental, segment.run_id, segment.sequence);
         if (!outcome->is_gone[segment.sequence])
             continue;
-        memset(&segment, 0, sizeof segment); /* as one that nobody wrote to */
+        memset(&segment, 0, sizeof segment); /* as one without any event */
         assert_int_equal(pwrite(fd, &segment, sizeof segment, at), sizeof segment);
         n_lost++;
     }
@@ -978,7 +978,7 @@ static struct outcome run(uint64_t seed, const struct traits *traits)
         flip_bits(place.whole, seed, traits->n_flips);
     }
     for (size_t n_steps = 0; n_steps < n_all; outcome.n_rounds++) {
-        n_steps += 1 + next_random(&random) % (n_all / n_least_rounds);
+        n_steps += 1 + next_random(&random) % (n_all / n_min_rounds);
         n_steps = n_steps < n_all ? n_steps : n_all;
         write_log(&script, n_steps, place.live, false);
         flip_bits(place.live, seed, traits->is_packed ? 0 : traits->n_flips);
@@ -1012,12 +1012,12 @@ static struct outcome run(uint64_t seed, const struct traits *traits)
     return outcome;
 }
 
-static void check_run(uint64_t seed, const struct traits *traits, unsigned most_beginnings)
+static void check_run(uint64_t seed, const struct traits *traits, unsigned max_beginnings)
 {
     struct outcome outcome = run(seed, traits);
 
-    assert_in_range(outcome.n_beginnings, 1, most_beginnings);
-    assert_true(outcome.n_rounds >= n_least_rounds && outcome.n_read == outcome.n_rounds);
+    assert_in_range(outcome.n_beginnings, 1, max_beginnings);
+    assert_true(outcome.n_rounds >= n_min_rounds && outcome.n_read == outcome.n_rounds);
     assert_true(outcome.n_kept > n_steps_of_run / 3);
 }
 
@@ -1122,7 +1122,7 @@ static void another_log_after_a_state(void **state)
     remove_place(&place);
 }
 
-/* The first group, when nothing can be read anew: until then all was the root's. */
+/* The first group, when nothing can be read again: until then all was the root's. */
 static void groups_late_after_a_state(void **state)
 {
     (void)state;
@@ -1167,7 +1167,7 @@ static void pools(void **state)
                   2); /* once more with the first pool */
 }
 
-/* A thread that is held up for seconds between stamp and write: read anew, and the same again. */
+/* A thread that is held up for seconds between stamp and write: read again, and the same again. */
 static void stragglers(void **state)
 {
     unsigned n_again = 0;
@@ -1231,7 +1231,7 @@ static void looks_whether_it_grows(void **state)
     recorder_pid = (uint32_t)pid;
     int fd = open(place.live, O_WRONLY | O_CLOEXEC);
     assert_int_equal(
-        pwrite(fd, &recorder_pid, sizeof recorder_pid, offsetof(struct log_file, recorder_pid)),
+        pwrite(fd, &recorder_pid, sizeof recorder_pid, offsetof(struct log_header, recorder_pid)),
         sizeof recorder_pid);
     close(fd);
     const char *const logs[] = {place.live};
@@ -1268,7 +1268,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "long") == 0) {
         n_steps_of_run = MAX_STEPS;
         seeds_apart = 1;
-        n_least_rounds = 6;
+        n_min_rounds = 6;
         n_damaged_runs = 20;
     } else if (argc > 1) {
         cmocka_set_test_filter(argv[1]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is kept of a log that grows has all its events, in their order, however the log grows while
- * it is looked at, and whoever is held up. */
+/* An incremental import has all events of a growing log, in order, however the log grows during a
+ * look, and whichever thread is delayed. */
 #include "importer/cli/incremental_import.h"
 #include "lib/base/monotonic.h"
 #include "lib/logfile/log_rotation.h"
@@ -65,7 +65,7 @@ struct program {
 };
 
 /* As recorder/pack/rotated_log.h, all in one. */
-static void put_frame(void *context, const struct log_file *header, const void *frame,
+static void put_frame(void *context, const struct log_header *header, const void *frame,
                       size_t n_bytes)
 {
     const struct program *program = context;
@@ -74,7 +74,7 @@ static void put_frame(void *context, const struct log_file *header, const void *
 
     assert_true(fd >= 0 && fstat(fd, &status) == 0);
     if (status.st_size == 0) {
-        struct log_file own = *header;
+        struct log_header own = *header;
         assert_int_equal(write(fd, &own, sizeof own), sizeof own);
         assert_int_equal(ftruncate(fd, LOG_FILE_HEADER_BYTES), 0);
     }
@@ -106,7 +106,7 @@ static void start(struct program *program, const struct place *place)
 
     *program = (struct program){.generation = place->generation, .ticks = START_TICKS};
     program->builder = log_builder_open(place->log, &options);
-    log_builder_header(program->builder)->flags |= LOG_FLAG_RING;
+    log_builder_header(program->builder)->flags |= LOG_FLAG_BOUNDED;
     log_builder_header(program->builder)->n_rotated_logs = 1;
     define(program->builder, START_TICKS);
     log_builder_flush(program->builder);
@@ -141,7 +141,7 @@ static void seal(struct program *program, uint32_t first, uint32_t last)
 
 static void end(struct program *program)
 {
-    struct log_file *header = log_builder_header(program->builder);
+    struct log_header *header = log_builder_header(program->builder);
 
     header->end_kind = LOG_END_EXIT;
     header->last_ticks = program->ticks;
@@ -313,9 +313,9 @@ static void two_threads_are_held_up(void **state)
 
 /* ---- a clock that is read better later */
 
-/* What two threads wrote so far: a raw log, which is written anew. The first readings of the clocks
- * are `disturbed_ns` too late, as whoever read them was interrupted between the two; the next ones,
- * in segments that begin at `again_s`, are right. */
+/* What two threads wrote so far: a raw log, which is written again. The first readings of the
+ * clocks are `disturbed_ns` too late, because their thread was interrupted between the two; the
+ * next ones, in segments that begin at `again_s`, are right. */
 static void write_raw(struct program *program, const struct place *place, uint64_t start_ns,
                       uint64_t disturbed_ns, uint64_t again_s)
 {

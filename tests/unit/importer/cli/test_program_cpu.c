@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What recorded processes took: two children work, and the kernel tells wait4 the same. */
+/* CPU time of recorded processes: two children work, and wait4 returns the same. */
 #include "importer/cli/program_cpu.h"
 
 #include <setjmp.h>
@@ -78,7 +78,7 @@ static void sums_of_those_that_are_asked_for(void **state)
     program_cpu_done(&cpu);
 }
 
-/* Somebody else has the pid of one that ended. */
+/* Another process has the PID of one that ended. */
 static void leaves_out_who_has_a_pid_now(void **state)
 {
     pid_t other = start_worker();

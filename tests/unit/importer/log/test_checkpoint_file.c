@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* States of a log that take turns in two files: each takes what it has, whatever the file had
+/* Checkpoints of a log alternate between two files: each is complete, whatever its file contained
  * before. */
 #include "importer/log/checkpoint_file.h"
 #include "lib/logfile/log_rotation.h"
@@ -20,7 +20,7 @@ static void a_state_takes_what_it_has(void **state)
 {
     static const unsigned n_chunks[] = {9, 9, 4, 5, 1, 2, 9}; /* some behind which more is left */
     static const char chunk[16384] = "a state";
-    const struct log_file header = {.run_id = 1};
+    const struct log_header header = {.run_id = 1};
     char folder[] = "/tmp/mtrace-test-state-XXXXXX";
     char path[64];
     struct state_writer *writer;
@@ -45,8 +45,8 @@ static void a_state_takes_what_it_has(void **state)
         free(name);
         assert_in_range(state_writer_bytes(writer), n_chunks[i] * sizeof(chunk), status.st_size);
         assert_int_equal(log_rotation_state_bytes(path), state_writer_bytes(writer));
-        assert_int_equal(log_rotation_most_bytes(path),
-                         LOG_ROTATION_MOST * log_rotation_bytes() + 2 * state_writer_bytes(writer));
+        assert_int_equal(log_rotation_max_bytes(path),
+                         LOG_ROTATION_MAX * log_rotation_bytes() + 2 * state_writer_bytes(writer));
         n_longer += (uint64_t)status.st_size > state_writer_bytes(writer);
         if (!has_old) {
             state_writer_close(writer);

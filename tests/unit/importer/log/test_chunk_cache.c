@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What did not change since the last state comes out of the cache, and what did is packed: the
- * bytes are those of no cache. */
+/* Chunks unchanged since the last checkpoint come from the cache, others are packed: the bytes are
+ * the same as without a cache. */
 #include "importer/log/checkpoint_io.h"
 
 #include <setjmp.h>
@@ -14,11 +14,11 @@
 
 enum {
     PART_BYTES = 5 * CHECKPOINT_CHUNK_BYTES,
-    MOST_BYTES = 16 * CHECKPOINT_CHUNK_BYTES
+    MAX_BYTES = 16 * CHECKPOINT_CHUNK_BYTES
 };
 
 struct bytes {
-    uint8_t bytes[MOST_BYTES];
+    uint8_t bytes[MAX_BYTES];
     size_t n;
 };
 
@@ -27,7 +27,7 @@ static int put(void *context, const void *chunk, size_t n_bytes, struct error *e
     struct bytes *all = context;
 
     (void)err;
-    assert_true(all->n + n_bytes <= MOST_BYTES);
+    assert_true(all->n + n_bytes <= MAX_BYTES);
     memcpy(all->bytes + all->n, chunk, n_bytes);
     all->n += n_bytes;
     return 0;
@@ -78,7 +78,7 @@ static void chunks_are_those_of_no_memo(void **state)
         save(NULL, parts, n_bytes, &without);
         assert_int_equal(with_memo.n, without.n);
         assert_memory_equal(with_memo.bytes, without.bytes, without.n);
-        assert_true(n_known(&cache) <= 13); /* none that is not there any more */
+        assert_true(n_known(&cache) <= 13); /* none for a removed part */
     }
     chunk_cache_done(&cache);
     assert_int_equal(n_known(&cache), 0);

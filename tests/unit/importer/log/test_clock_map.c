@@ -111,7 +111,7 @@ static void test_late_readings_are_left_out(void **state)
     clock_map_done(&map);
 }
 
-/* Who logs much has knots soon. */
+/* A log with many events soon has knots. */
 static void test_many_pairs_close_soon(void **state)
 {
     struct clock_pair pairs[1000];
@@ -152,7 +152,7 @@ static void test_pairs_read_twice(void **state)
     clock_map_done(&twice);
 }
 
-/* Whatever the pairs are, time does not run backwards, and knots stay few. */
+/* For any pairs, time does not run backwards, and there are few knots. */
 static void test_never_backwards(void **state)
 {
     uint64_t random = 1;
@@ -216,7 +216,7 @@ static size_t make_readings(struct clock_pair *pairs, size_t n, uint64_t *random
     return n;
 }
 
-/* CM-4: what was final stays so, and in the end the map is that of all pairs at once. */
+/* CM-4: final parts do not change, and in the end the map is that of all pairs together. */
 static void test_made_bit_by_bit(void **state)
 {
     uint64_t random = 7;
@@ -288,7 +288,7 @@ static void test_digest_of_what_is_final(void **state)
         clock_map_done(maps[m]);
 }
 
-/* Where nobody is held up all knots for good are final; a reading of the pool is that of the packed
+/* If no thread is delayed, all knots are final; a reading of the pool equals that of the packed
  * file. */
 static void test_final_before(void **state)
 {
@@ -315,12 +315,11 @@ static void test_final_before(void **state)
     clock_map_done(&packed);
 }
 
-/* What a map had is put before what comes later; the pairs of then may be gone, and what is long
- * ago is coarser. */
+/* A saved map is put before later readings; its pairs may be lost, and old parts are coarser. */
 static void test_past(void **state)
 {
     enum {
-        N = 5 * CLOCK_PAST_MOST / 2
+        N = 5 * CLOCK_PAST_MAX / 2
     };
 
     struct clock_pair *pairs = calloc(N, sizeof *pairs);
@@ -336,7 +335,7 @@ static void test_past(void **state)
     struct clock_map whole = make(pairs, N, 1);
     struct clock_map half = make(pairs, N / 2, 1);
     assert_int_equal(clock_past_take(&past, &half, UINT64_MAX), 0);
-    assert_true(past.n_closed <= CLOCK_PAST_MOST && past.pairs[0].ticks == pairs[0].ticks);
+    assert_true(past.n_closed <= CLOCK_PAST_MAX && past.pairs[0].ticks == pairs[0].ticks);
     clock_map_init(&later, false);
     for (size_t i = N / 2 - 3; i < N; i++)
         assert_int_equal(clock_map_add(&later, pairs[i].ticks, pairs[i].ns), 0);
@@ -357,7 +356,7 @@ static void test_past(void **state)
     free(pairs);
 }
 
-/* CM-5: whatever is read later, and wherever the mark lies, what was behind it stays there. */
+/* CM-5: later readings, and any watermark, do not change the part before the watermark. */
 static void test_past_at_a_mark(void **state)
 {
     uint64_t random = 11;

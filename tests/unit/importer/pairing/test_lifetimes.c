@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes into the buckets comes out again, in order of id, joined with its end. */
+/* Records put into the buckets come out again, in order of id, joined with their frees. */
 #include "importer/pairing/lifetimes.h"
 #include "lib/abi/log_format.h"
 
@@ -75,7 +75,7 @@ static void check(const struct allocation *read)
     assert_int_equal(read->is_above, read->allocation_id % 3 == 0);
 }
 
-/* Ends come long after births and in another order. */
+/* Frees come long after allocations and in another order. */
 static void two_buckets(void **state)
 {
     struct lifetimes *lifetimes;
@@ -85,7 +85,7 @@ static void two_buckets(void **state)
     uint64_t n_read = 0;
 
     (void)state;
-    assert_int_equal(lifetimes_new("fates", &lifetimes, &err), 0);
+    assert_int_equal(lifetimes_new("lifetimes", &lifetimes, &err), 0);
     for (uint64_t id = 1; id <= N_BLOCKS; id++) {
         struct live_block block = block_of(id);
         assert_int_equal(lifetimes_allocated(lifetimes, &block, 0, id % 3 == 0, NULL, &err), 0);
@@ -133,7 +133,7 @@ static void give_chain(struct lifetimes *lifetimes)
     assert_int_equal(lifetimes_chain_ended(lifetimes, &chain, NULL), 0);
 }
 
-/* A chain is told with its first block, which knows size and stack of its own. */
+/* A chain is reported with its first block, which has its own size and stack. */
 static void chain(void **state)
 {
     struct lifetimes *lifetimes;
@@ -141,7 +141,7 @@ static void chain(void **state)
     const struct pairing_chain *reported;
 
     (void)state;
-    assert_int_equal(lifetimes_new("fates", &lifetimes, NULL), 0);
+    assert_int_equal(lifetimes_new("lifetimes", &lifetimes, NULL), 0);
     give_chain(lifetimes);
     assert_int_equal(lifetimes_rewind(lifetimes, NULL), 0);
     assert_int_equal(lifetimes_next(lifetimes, &read, &reported, NULL), 1);
@@ -161,7 +161,7 @@ static void chain(void **state)
     lifetimes_free(lifetimes);
 }
 
-/* A block that seemed to end unseen was freed after all: whichever is read first, the free wins. */
+/* A block that seemed to end unseen was freed after all: in any order, the free wins. */
 static void explained(void **state)
 {
     struct live_block block = block_of(1);
@@ -174,7 +174,7 @@ static void explained(void **state)
         struct lifetimes *lifetimes;
         struct allocation read;
         const struct pairing_chain *reported;
-        assert_int_equal(lifetimes_new("fates", &lifetimes, NULL), 0);
+        assert_int_equal(lifetimes_new("lifetimes", &lifetimes, NULL), 0);
         assert_int_equal(lifetimes_allocated(lifetimes, &block, 0, false, NULL, NULL), 0);
         assert_int_equal(lifetimes_ended(lifetimes, &block, order ? &freed : &unseen, NULL), 0);
         assert_int_equal(lifetimes_ended(lifetimes, &block, order ? &unseen : &freed, NULL), 0);
@@ -190,7 +190,7 @@ enum {
     N_GROUPED = 3000 /* more ends than a chunk holds */
 };
 
-/* Group of birth, of the end, and where it was moved to, 0: nowhere. */
+/* Group of the allocation, of the free, and where it was moved to, 0: nowhere. */
 static uint32_t allocation_group(uint64_t id)
 {
     return (uint32_t)(id / 7 % 3);
@@ -240,7 +240,7 @@ static void groups(void **state)
     const struct pairing_chain *reported;
 
     (void)state;
-    assert_int_equal(lifetimes_new("fates", &lifetimes, NULL), 0);
+    assert_int_equal(lifetimes_new("lifetimes", &lifetimes, NULL), 0);
     give_grouped(lifetimes);
     assert_int_equal(lifetimes_rewind(lifetimes, NULL), 0);
     for (uint64_t id = 1; id <= N_GROUPED; id++) {

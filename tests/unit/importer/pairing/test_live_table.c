@@ -49,7 +49,7 @@ static void random_blocks(void **state)
     live_table_init(&table);
     for (uint64_t step = 1; step <= STEPS; step++) {
         seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        /* The number of addresses in use swells and shrinks. */
+        /* The number of addresses in use grows and shrinks. */
         uint32_t span = step / 50000 % 2 ? 100 : ADDRESSES;
         uint32_t number = (uint32_t)(seed >> 33) % span;
         struct live_block *block = live_table_find(&table, address_of(number));
@@ -74,8 +74,8 @@ static void random_blocks(void **state)
     live_table_done(&table);
 }
 
-/* The same by seats, of which each is taken and guessed with some steps before it is used: what
- * comes between ends or moves what it found. */
+/* The same by slots, each taken and looked up some steps before it is used: events in between free
+ * or move its block. */
 static void prefetch_slots(void **state)
 {
     enum {
@@ -96,13 +96,13 @@ static void prefetch_slots(void **state)
         struct live_table_prefetch_slot *prefetch_slot = &prefetch_slots[step % AHEAD];
         uint32_t number = numbers[step % AHEAD];
         if (step > AHEAD) {
-            struct live_block *block = live_table_find_prefetch_slot(&table, prefetch_slot);
-            assert_true(live_table_is_prefetch_slot(&table, address_of(number), prefetch_slot));
+            struct live_block *block = live_table_find_prefetched(&table, prefetch_slot);
+            assert_true(live_table_prefetch_is_for(&table, address_of(number), prefetch_slot));
             assert_int_equal(block ? block->allocation_id : 0, ids[number]);
             if (block) {
-                live_table_remove_prefetch_slot(&table, prefetch_slot);
+                live_table_remove_prefetched(&table, prefetch_slot);
             } else {
-                block = live_table_put_prefetch_slot(&table, prefetch_slot);
+                block = live_table_add_prefetched(&table, prefetch_slot);
                 if (!block) /* it has to grow */
                     assert_int_equal(live_table_add(&table, address_of(number), &block, NULL), 0);
                 block->allocation_id = step & 0xffffff;

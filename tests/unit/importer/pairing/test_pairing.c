@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Each rule of pairing.h by a few events, and by what the sink is told of them. */
+/* Each rule of pairing.h by a few events, and by the sink's calls. */
 #include "importer/pairing/pairing.h"
 #include "lib/abi/attr.h"
 #include "lib/abi/log_format.h"
@@ -24,7 +24,7 @@ enum {
     FAR = 20000, /* ns; more than an inversion can be */
 };
 
-/* What the sink was told, one word for each call. */
+/* Calls of the sink, one word for each. */
 struct story {
     struct pairing *pairing;
     char text[4096];
@@ -134,7 +134,7 @@ static int on_left_run(void *context, uint32_t process, const struct live_block 
     return 0;
 }
 
-/* A process that is `traits`; what follows are events of it. */
+/* A process with these traits; following events belong to it. */
 static void start_with(struct story *story, struct pairing_process traits, bool has_runs)
 {
     struct pairing_sink sink = {story,        on_allocated,   on_moved,
@@ -195,7 +195,7 @@ static void realloc_end(struct story *story, uint64_t at_ns, uint32_t thread, ui
                                .pair = thread});
 }
 
-/* Ends the recording and compares what was told and counted. */
+/* Ends the recording and compares calls and counts. */
 static void finish(struct story *story, const char *reported, struct pairing_counts counts)
 {
     struct error err = {0};
@@ -278,7 +278,7 @@ static void chains(void **state)
            COUNTS());
 }
 
-/* A block has the group of its birth until it is moved; its end says both. */
+/* A block has the group of its allocation until it is moved; its free has both. */
 static void groups(void **state)
 {
     struct story story;
@@ -296,7 +296,7 @@ static void groups(void **state)
     give(&story, (struct event){.kind = EVENT_MOVE, .time_ns = 31, .thread = 1, .address = 5 * X});
     give(&story,
          (struct event){.kind = EVENT_FREE, .time_ns = 40, .thread = 1, .address = X, .group = 9});
-    allocated(&story, 50, 1, X); /* where X was, and charged to nobody */
+    allocated(&story, 50, 1, X); /* at the old address of X, and untracked */
     freed(&story, 60, 1, X);
     give(&story,
          (struct event){.kind = EVENT_ALLOC, .time_ns = 70, .thread = 2, .address = X, .group = 3});
@@ -313,7 +313,7 @@ static void groups(void **state)
         COUNTS(.clock_inversions = 1));
 }
 
-/* PA-6: where every birth is in the log, a free without a block is one that came too early. */
+/* PA-6: if every allocation is in the log, a free without a block is one that came too early. */
 static void free_before_allocation(void **state)
 {
     struct story story;
@@ -331,8 +331,8 @@ static void free_before_allocation(void **state)
     finish(&story, "born1 unmatched-free@100by2 leaked1 ", COUNTS(.unknown_frees = 1));
 }
 
-/* PA-6: blocks of the parent, of the time before, or whose birth was lost are freed like any other,
- * and what is born at their place right after may leak. */
+/* PA-6: blocks of the parent, from before, or whose allocation was lost are freed like any other,
+ * and blocks allocated at their address right after may leak. */
 static void unknown_free_then_allocation(void **state)
 {
     const struct {
@@ -384,7 +384,7 @@ static void inherited_frees(void **state)
     finish(&story, "born1 leaked1 ", COUNTS(.untracked_frees = 1));
 }
 
-/* PA-6: one unknown free that nothing explains shows that births are missing. */
+/* PA-6: one unknown free that nothing explains shows that allocations are missing. */
 static void allocations_shown_missing(void **state)
 {
     struct story story;
@@ -404,8 +404,8 @@ static void allocations_shown_missing(void **state)
     finish(&story, "unmatched-free@100by2 born1 leaked1 ", COUNTS(.unknown_frees = 1));
 }
 
-/* PA-7: where every end is in the log, that of a covered block is yet to come. A fork child or a
- * late start lacks no ends. */
+/* PA-7: if every free is in the log, that of a covered block is still to come. A fork child or a
+ * late start lacks no frees. */
 static void allocation_before_free(void **state)
 {
     const struct pairing_process cases[] = {whole, forked, late};
@@ -423,7 +423,7 @@ static void allocation_before_free(void **state)
     }
 }
 
-/* PA-7: with lost frees the block that lives there is the one that ends. */
+/* PA-7: with lost frees, the block that lives there is the freed one. */
 static void lost_free_then_handed_over(void **state)
 {
     struct story story;
@@ -463,7 +463,7 @@ static void own_order_holds(void **state)
     finish(&story, "born1 unseen1@100 born2 freed2@110by2+0 ", COUNTS(.double_allocations = 1));
 }
 
-/* A realloc ends a block like a free does; its successor is born without it. */
+/* A realloc ends a block like a free does; its successor is allocated without it. */
 static void inverted_realloc(void **state)
 {
     struct story story;
@@ -490,7 +490,7 @@ static void inverted_realloc(void **state)
     finish(&story, "born1 born2 leaked1 leaked2 ", COUNTS());
 }
 
-/* A thread with many unknown frees at once must not take the one that counts from the list. */
+/* A thread with many unknown frees in a row must not push the important one off the list. */
 static void many_at_once(void **state)
 {
     struct story story;
@@ -507,7 +507,7 @@ static void many_at_once(void **state)
     finish(&story, expected.text, COUNTS(.clock_inversions = 1, .unknown_frees = 40));
 }
 
-/* Blocks elided by the recorder count as others between a birth and its free. */
+/* Blocks elided by the recorder count as others between an allocation and its free. */
 static void elided_between(void **state)
 {
     struct story story;
@@ -521,8 +521,8 @@ static void elided_between(void **state)
     finish(&story, "born1 freed1@30by1+5 ", COUNTS());
 }
 
-/* PA-4: a block that one leaves to the next of its number is freed by another thread, though the
- * next one makes blocks and frees them itself. */
+/* PA-4: a block that a thread leaves to the next one with its number is freed by another thread,
+ * though the next one makes and frees blocks itself. */
 static void next_owner_of_a_number(void **state)
 {
     struct story story;
@@ -555,8 +555,8 @@ static const struct live_block *plain_allocation(struct story *story, const stru
     return pairing_plain_allocation(story->pairing, event, &prefetch_slot);
 }
 
-/* PA-9: ids go on beyond 2^40 as they began, to the last one; the birth behind it is refused, by
- * either way in, and ends go on. */
+/* PA-9: ids continue beyond 2^40 as they began, to the last one; the allocation after it is
+ * refused, by either way in, and frees continue. */
 static void ids_are_given_once(void **state)
 {
     struct event event = {.kind = EVENT_ALLOC, .time_ns = 10, .thread = 1, .size = 8};
@@ -576,10 +576,10 @@ static void ids_are_given_once(void **state)
         assert_non_null(block);
         assert_int_equal(block->allocation_id, (UINT64_C(1) << 40) + i);
     }
-    counts->allocations = LIVE_BLOCK_MOST_ID - 1;
+    counts->allocations = LIVE_BLOCK_MAX_ID - 1;
     event.address = Y;
     block = plain_allocation(&story, &event);
-    assert_int_equal(block->allocation_id, LIVE_BLOCK_MOST_ID);
+    assert_int_equal(block->allocation_id, LIVE_BLOCK_MAX_ID);
     event.address = Y + 16;
     assert_null(plain_allocation(&story, &event));
     assert_int_equal(pairing_event(story.pairing, &event, &err), ERROR_FORMAT);
@@ -591,7 +591,7 @@ static void ids_are_given_once(void **state)
     pairing_free(story.pairing);
 }
 
-/* What is left comes in runs, but for chains; and not where blocks have groups, or were lost at
+/* Leaks are reported in runs, but not for chains, nor if blocks have groups or were lost at
  * exec. */
 static void left_in_runs(void **state)
 {

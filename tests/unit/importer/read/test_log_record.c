@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the words of each kind of record become. */
+/* Decoding of each kind of record. */
 #include "importer/model/definitions.h"
 #include "importer/read/log_record.h"
 #include "lib/abi/log_format.h"
@@ -160,7 +160,7 @@ static void test_reallocs(void **state)
     assert_int_equal(log_record_begin_ticks(&record), 0);
 }
 
-/* realloc(NULL, n) and realloc(p, 0), should a log hold them. */
+/* realloc(NULL, n) and realloc(p, 0), which a log may contain. */
 static void test_reallocs_of_one_block(void **state)
 {
     const uint64_t allocated[] = {WORD_0(LOG_REALLOC), 0x5000, 100, 0};
@@ -276,7 +276,7 @@ static void test_process(void **state)
     assert_int_equal(event.pair, 90 | 20ull << 32);
     assert_int_equal(event.result, 7);
     assert_int_equal(event.free_backtrace, BACKTRACE);
-    assert_int_equal(event.least_bytes, 10);
+    assert_int_equal(event.min_bytes, 10);
     assert_int_equal(event.largest_bytes, 200);
     assert_int_equal(event.temporary_bytes, 700);
     assert_int_equal(event.largest_ns_ago, 40);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What logs define, which files belong together, and what is left of damaged ones. */
+/* Definitions of logs, which files belong together, and the readable rest of damaged logs. */
 #include "importer/read/log_set.h"
 #include "importer/read/sample_stream.h"
 #include "lib/process/writer_liveness.h"
@@ -35,7 +35,7 @@ static void test_definitions_of_a_process(void **state)
     static const char *const arguments[] = {"prog", "-x", "", "last", NULL};
     const char *path = log_reading_path("process");
     struct log_builder *builder = open_builder(path, state);
-    struct log_file *header = log_builder_header(builder);
+    struct log_header *header = log_builder_header(builder);
     struct log_def unload = {.kind = LOG_DEF_MODULE_END, .id = 2, .ticks = START_NS + 900};
     struct log_def setting = {.kind = LOG_DEF_SETTING};
     struct log_def message = {.kind = LOG_DEF_MESSAGE};
@@ -325,10 +325,10 @@ static const char *end_kind_of_only(const char *path)
 }
 
 /* A log of a process that is not there, which is open; its path is the same each time. */
-static const char *open_of_nobody(uint32_t pid_space, int *ret_fd)
+static const char *open_without_process(uint32_t pid_space, int *ret_fd)
 {
     struct log_builder_options options = {.pid = INT32_MAX};
-    const char *path = log_reading_path("nobody");
+    const char *path = log_reading_path("without_process");
     struct log_builder *builder = log_builder_open(path, &options);
 
     log_builder_header(builder)->pid_space = pid_space;
@@ -338,11 +338,11 @@ static const char *open_of_nobody(uint32_t pid_space, int *ret_fd)
     return path;
 }
 
-/* Its pid is that of another process here, or of none: who has the file open says it. */
+/* Its PID is that of another process here, or of none: the open file decides. */
 static void test_a_process_of_another_pid_namespace_is_seen(void **state)
 {
     int fd;
-    const char *path = open_of_nobody(writer_liveness_pid_space() + 1, &fd);
+    const char *path = open_without_process(writer_liveness_pid_space() + 1, &fd);
 
     (void)state;
     assert_string_equal(end_kind_of_only(path), "running");
@@ -352,11 +352,11 @@ static void test_a_process_of_another_pid_namespace_is_seen(void **state)
         assert_string_equal(end_kind_of_only(path), "unknown");
 }
 
-/* Who else has the log open, a recorder that hangs, say, is not its program. */
+/* Another process that has the log open, such as a hanging recorder, is not its program. */
 static void test_a_process_that_is_known_to_be_gone_does_not_run(void **state)
 {
     int fd;
-    const char *path = open_of_nobody(writer_liveness_pid_space(), &fd);
+    const char *path = open_without_process(writer_liveness_pid_space(), &fd);
 
     (void)state;
     assert_string_equal(end_kind_of_only(path), "unknown");
@@ -432,13 +432,13 @@ static void test_wrong_files_are_named(void **state)
 {
     const char *path = log_reading_path("header");
     static const char zeros[8192];
-    struct log_file *header;
+    struct log_header *header;
     uint8_t *bytes;
     size_t n;
 
     log_builder_close(open_builder(path, state));
     n = log_reading_load(path, &bytes);
-    header = (struct log_file *)(void *)bytes;
+    header = (struct log_header *)(void *)bytes;
 
     check_refusal(log_reading_path("absent"), ERROR_IO, "No such file");
     check_refusal(log_reading_path("."), ERROR_FORMAT, "directory");
@@ -503,7 +503,7 @@ static size_t count_sequence(const char *path, uint64_t *ret_n_damages, bool *re
             assert_true(reading.events[i].address > reading.events[i - 1].address);
     }
     *ret_n_damages = log_reading_damages(set);
-    /* Who pairs the events is told that some are missing. */
+    /* The pairing step learns that some are missing. */
     if (n < N_SEQUENCE && !log_set_is_growing(set) && *ret_n_damages > 0)
         assert_true(reading.n_losses > 0 || log_set_definitions(set)->processes[1].has_lost_events);
     log_set_close(set);
@@ -522,7 +522,7 @@ static void test_truncation(void **state)
 
     build_sequence(path, *state != NULL);
     n = log_reading_load(path, &bytes);
-    for (size_t length = sizeof(struct log_file); length <= n; length += 1 + (n - length) / 8) {
+    for (size_t length = sizeof(struct log_header); length <= n; length += 1 + (n - length) / 8) {
         uint64_t n_damages;
         bool is_prefix;
         size_t n_events;
@@ -580,8 +580,8 @@ static void test_trailer_of_another_machine(void **state)
     (void)state;
     build_sequence(path, true);
     n = log_reading_load(path, &bytes);
-    ((struct log_file *)(void *)bytes)->word_bytes = 4;
-    ((struct log_file *)(void *)bytes)->arch = LOG_ARCH_ARM;
+    ((struct log_header *)(void *)bytes)->word_bytes = 4;
+    ((struct log_header *)(void *)bytes)->arch = LOG_ARCH_ARM;
     log_reading_store(path, bytes, n);
     free(bytes);
     assert_int_equal(count_sequence(path, &n_damages, &is_prefix), N_SEQUENCE);
@@ -591,8 +591,8 @@ static void test_trailer_of_another_machine(void **state)
     log_set_close(set);
 }
 
-/* Who was killed in the midst of a frame has left its segment in the pool: nothing is lost, and
- * nothing said. Where the pool has other segments by now, the file was cut by somebody else. */
+/* A process killed in the middle of a frame left its segment in the pool: nothing is lost, and
+ * nothing reported. If the pool has other segments by now, the file was cut later. */
 static void test_cut_frame_beside_its_pool(void **state)
 {
     const char *path = log_reading_path("pool");
@@ -627,7 +627,7 @@ static void test_cut_frame_beside_its_pool(void **state)
     free(bytes);
 }
 
-/* Packed file and pool hold the same: nothing is read twice, and one repairs the other. */
+/* Packed file and pool have the same data: nothing is read twice, and one repairs the other. */
 static void test_packed_file_and_pool(void **state)
 {
     const char *path = log_reading_path("pool");
@@ -666,7 +666,7 @@ static void test_packed_file_and_pool(void **state)
 /* Mapped from then on, as who packs a log has it. */
 static void store_log(const char *path, uint8_t *bytes, size_t n)
 {
-    struct log_file *header = (struct log_file *)bytes;
+    struct log_header *header = (struct log_header *)bytes;
 
     header->recorder_pid = (uint32_t)getpid();
     header->start_unix_ns = 0; /* so that it is not known that the log is older than we are */
@@ -751,26 +751,26 @@ static void check_recycling(size_t n_listed, bool is_alone)
 }
 
 /* Of a log that was opened before: the recorder sets the flag in the header page. */
-static void test_a_question_is_seen(void **state)
+static void test_a_request_is_seen(void **state)
 {
     const char *path = log_reading_path("asked");
     struct log_builder *builder = log_builder_open(path, &(struct log_builder_options){0});
-    struct log_mailbox *question;
+    struct log_mailbox *request;
     uint8_t *bytes;
     size_t n;
 
     (void)state;
     log_builder_close(builder);
     n = log_reading_load(path, &bytes);
-    question = log_mailbox_of((struct log_file *)(void *)bytes);
+    request = log_mailbox_of((struct log_header *)(void *)bytes);
     store_log(path, bytes, n);
     struct log_set *set = log_reading_open(path);
     assert_true(log_set_is_growing(set));
     assert_false(log_set_is_asked(set));
-    question->phase = LOG_REQUEST_TURN;
+    request->phase = LOG_REQUEST_TURN;
     store_log(path, bytes, n);
     assert_true(log_set_is_asked(set));
-    question->phase = LOG_REQUEST_NONE;
+    request->phase = LOG_REQUEST_NONE;
     store_log(path, bytes, n);
     assert_false(log_set_is_asked(set));
     log_set_close(set);
@@ -791,8 +791,8 @@ static void test_adopted_while_read(void **state)
     check_recycling(LOG_FILE_HEADER_BYTES, true);
 }
 
-/* Segments that were given away, and whose frames cannot be found: somebody removed or cut the
- * packed file. */
+/* Segments whose slots were reused, and whose frames cannot be found: the packed file was removed
+ * or cut. */
 static void test_recycled_and_gone(void **state)
 {
     const char *path = log_reading_path("pool");
@@ -913,7 +913,7 @@ static void test_filled_and_elided(void **state)
     check_elided(LOG_STATE_FILLING, 2 * N_LISTED, N_LISTED, 1);
 }
 
-/* GR-3: whoever waits for whom, what may still be elided is not certain. */
+/* GR-3: whichever waits for the other, blocks that may still be elided are not certain. */
 static void test_what_may_be_elided_is_not_certain(void **state)
 {
     const uint64_t watermark_ns = 1000, time_limit_ns = 10, second_ns = 1000000000;
@@ -927,7 +927,7 @@ static void test_what_may_be_elided_is_not_certain(void **state)
     build_sequence(pool, false);
     n_packed = log_reading_load(path, &packed_bytes);
     n_pool = log_reading_load(pool, &pool_bytes);
-    struct log_file *header = (struct log_file *)(void *)pool_bytes;
+    struct log_header *header = (struct log_header *)(void *)pool_bytes;
     struct log_packing *packing = (struct log_packing *)(void *)(pool_bytes + LOG_PACKING_OFFSET);
     store_log(path, packed_bytes, n_packed / 2);
     header->last_ticks = header->last_monotonic_ns = START_NS + second_ns;
@@ -937,7 +937,7 @@ static void test_what_may_be_elided_is_not_certain(void **state)
         struct log_set *set = log_reading_open(path);
         assert_true(log_set_is_growing(set));
         for (uint64_t time_limit = 0; time_limit <= time_limit_ns; time_limit += time_limit_ns) {
-            uint64_t mark_ns = log_set_mark(set, time_limit) >> CLOCK_MAP_FRACTION_BITS;
+            uint64_t mark_ns = log_set_watermark(set, time_limit) >> CLOCK_MAP_FRACTION_BITS;
             assert_int_equal(mark_ns < watermark_ns, i);
             assert_true(mark_ns >= watermark_ns / 2);
         }
@@ -949,8 +949,8 @@ static void test_what_may_be_elided_is_not_certain(void **state)
     free(pool_bytes);
 }
 
-/* Of segments that are begun while the pool is looked through some are seen, and some are not: what
- * was begun before is there without gaps. */
+/* Of segments that begin during a look at the pool some are seen: those that began before are
+ * complete. */
 static void test_begun_while_listed(void **state)
 {
     const char *path = log_reading_path("begun.live");
@@ -960,7 +960,7 @@ static void test_begun_while_listed(void **state)
     (void)state;
     build_sequence(path, false);
     n = log_reading_load(path, &bytes);
-    struct log_file *header = (struct log_file *)(void *)bytes;
+    struct log_header *header = (struct log_header *)(void *)bytes;
     uint64_t n_whole = header->next_sequence - 1;
     header->next_sequence = n_whole; /* the last one came since */
     store_log(path, bytes, n);
@@ -1181,7 +1181,7 @@ int main(void)
         cmocka_unit_test(test_trailer_of_another_machine),
         cmocka_unit_test(test_packed_file_and_pool),
         cmocka_unit_test(test_cut_frame_beside_its_pool),
-        cmocka_unit_test(test_a_question_is_seen),
+        cmocka_unit_test(test_a_request_is_seen),
         cmocka_unit_test(test_recycled_while_read),
         cmocka_unit_test(test_adopted_while_read),
         cmocka_unit_test(test_what_may_be_elided_is_not_certain),

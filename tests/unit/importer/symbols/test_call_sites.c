@@ -173,6 +173,13 @@ static void test_wrappers_are_not_blamed(void **state)
 {
     static const char *const names[] = {
         "my_malloc",
+        "xmalloc_array",
+        "xmallocz_gently",
+        "xmemdupz",
+        "xstrdup_or_null",
+        "do_xmallocz",
+        "_PyObject_GC_NewVar",
+        "PyType_GenericAlloc",
         "dynamic_array_reserve",
         "_ZN6Buffer7reserveEm",
         "_ZN3app6Buffer7reserveEm",
@@ -221,7 +228,7 @@ static void test_no_unused_sites(void **state)
     sqlite3_finalize(statement);
 }
 
-/* Questions that look for other call sites skip the same. */
+/* Requests that look for other call sites skip the same. */
 static void test_what_is_skipped_is_written(void **state)
 {
     struct error err;
@@ -278,9 +285,96 @@ static void test_nameless_in_wrapper(void **state)
                          " 6 start_thread -, 7 __libc_malloc -, 8 my_malloc 40, 9 program+0x50 -");
 }
 
+/* The raw name of the function of the call site of a stack. */
+static void assert_site(sqlite3 *db, int backtrace_id, const char *expected)
+{
+    sqlite3_stmt *statement;
+    struct error err;
+
+    assert_int_equal(call_sites_write(db, NULL, NULL, &err), 0);
+    assert_int_equal(
+        sqlite3_prepare_v2(db,
+                           "SELECT f.raw_name FROM backtraces JOIN call_sites USING (call_site_id)"
+                           " JOIN functions AS f USING (function_id) WHERE backtrace_id = ?",
+                           -1, &statement, NULL),
+        SQLITE_OK);
+    sqlite3_bind_int(statement, 1, backtrace_id);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_string_equal((const char *)sqlite3_column_text(statement, 0), expected);
+    sqlite3_finalize(statement);
+}
+
+/* Stack 10 is main. It calls caller_1 (stack 11) to caller_8 (stack 81), and each calls the
+ * wrappers program+0x1000 (stacks 12, 22, …) and program+0x1200 (stacks 13, 23, …). caller_1 alone
+ * calls program+0x1100 (stack 14), which calls malloc. */
+static const char stripped_rows[] =
+    "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 8)"
+    " INSERT INTO functions SELECT 100 + i, 'caller_' || i, 'caller_' || i FROM n;"
+    "INSERT INTO functions SELECT 120 + value, 'f', 'program+0x1' || value || '00'"
+    " FROM json_each('[0, 1, 2]');"
+    "INSERT INTO frames SELECT function_id, 1, 0x1000 + function_id, 0 FROM functions"
+    " WHERE function_id > 100;"
+    "INSERT INTO frame_lines SELECT function_id, 0, function_id, NULL, NULL, NULL FROM functions"
+    " WHERE function_id > 100;"
+    "INSERT INTO backtraces VALUES (10, NULL, 99, 1, 1, NULL, 'complete');"
+    "INSERT INTO backtraces SELECT 10 * function_id - 999, 10, 10 * function_id - 990,"
+    " function_id, 2, NULL, 'complete' FROM functions WHERE function_id BETWEEN 101 AND 108;"
+    "INSERT INTO backtraces SELECT backtrace_id + 1, backtrace_id, backtrace_id + 1, 120, 3, NULL,"
+    " 'complete' FROM backtraces WHERE parent_backtrace_id = 10;"
+    "INSERT INTO backtraces SELECT backtrace_id + 2, backtrace_id, backtrace_id + 2, 122, 3, NULL,"
+    " 'complete' FROM backtraces WHERE parent_backtrace_id = 10;"
+    "INSERT INTO backtraces VALUES (14, 11, 15, 121, 3, NULL, 'complete'),"
+    " (15, 14, 15, 4, 4, NULL, 'complete');";
+
+/* Many functions call a wrapper, and it calls libc only. */
+static void test_wrappers_without_a_name(void **state)
+{
+    execute(*state, stripped_rows);
+    assert_site(*state, 12, "caller_1");
+    assert_site(*state, 82, "caller_8");
+    assert_site(*state, 13, "caller_1");
+    assert_site(*state, 15, "caller_1");
+    /* too far from each other for one source file */
+    execute(*state, "UPDATE functions SET raw_name = 'program+0x4000' WHERE function_id = 122");
+    assert_site(*state, 13, "caller_1");
+    assert_site(*state, 15, "program+0x1100");
+    /* a function with own work */
+    execute(*state, "INSERT INTO backtraces VALUES (16, 13, 16, 108, 4, NULL, 'complete')");
+    assert_site(*state, 13, "program+0x4000");
+    assert_site(*state, 12, "caller_1");
+    /* few callers */
+    execute(*state, "DELETE FROM backtraces WHERE backtrace_id = 82");
+    assert_site(*state, 12, "program+0x1000");
+}
+
+/* A function of a library's API is blamed only if a function of this library calls it. */
+static void test_api_functions(void **state)
+{
+    execute(*state, "INSERT INTO objects(object_id, path) VALUES (3, '/usr/lib/libpython3.so');"
+                    "INSERT INTO functions VALUES (20, 'f', 'PyList_New'),"
+                    " (21, 'f', 'libpython3.so+0x50'), (22, 'f', '_PyEval_EvalFrameDefault');"
+                    "INSERT INTO frames VALUES (20, 3, 16, 0), (21, 3, 80, 0), (22, 3, 160, 0);"
+                    "INSERT INTO frame_lines VALUES (20, 0, 20, NULL, NULL, NULL),"
+                    " (21, 0, 21, NULL, NULL, NULL), (22, 0, 22, NULL, NULL, NULL);"
+                    "INSERT INTO backtraces VALUES (10, NULL, 16, 1, 1, NULL, 'complete'),"
+                    " (11, 10, 13, 20, 2, NULL, 'complete'),"
+                    " (12, 11, 12, 21, 3, NULL, 'complete'),"
+                    " (13, 11, 13, 20, 3, NULL, 'complete'),"
+                    " (14, 10, 16, 22, 2, NULL, 'complete'),"
+                    " (15, 14, 16, 20, 3, NULL, 'complete'),"
+                    " (16, 15, 16, 21, 4, NULL, 'complete')");
+    assert_site(*state, 11, "main");
+    assert_site(*state, 12, "main");
+    assert_site(*state, 13, "main");
+    assert_site(*state, 15, "PyList_New");
+    assert_site(*state, 16, "libpython3.so+0x50");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_wrappers_without_a_name, open_tree, close_tree),
+        cmocka_unit_test_setup_teardown(test_api_functions, open_tree, close_tree),
         cmocka_unit_test_setup_teardown(test_nameless_in_wrapper, open_tree, close_tree),
         cmocka_unit_test_setup_teardown(test_calls_without_symbols, open_tree, close_tree),
         cmocka_unit_test_setup_teardown(test_default_rules, open_tree, close_tree),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A cache file gives back what went in, or nothing. */
+/* A cache file returns its content unchanged, or nothing. */
 #include "importer/symbols/symbol_cache.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which files of the cache stay: those used last that fit, and what is not the cache's. */
+/* Which files of the cache are kept: the last used ones that fit, and unrelated files. */
 #include "importer/symbols/symbol_cache.h"
 
 #include <fcntl.h>
@@ -99,8 +99,8 @@ static void others_stay(void **state)
     make("z.symbols", 10, DAY);
     symbol_cache_prune(folder, 1000, 90 * DAY, NOW);
     assert_true(is_there("notes.txt") && is_there(".symbols") && is_there("z.symbols"));
-    assert_false(is_there("x.symbols.AbCdEf")); /* somebody was killed */
-    assert_true(is_there("y.symbols.AbCdEf"));  /* somebody may be at work */
+    assert_false(is_there("x.symbols.AbCdEf")); /* its writer was killed */
+    assert_true(is_there("y.symbols.AbCdEf"));  /* its writer may be running */
     symbol_cache_prune("/no/such/folder", 0, 0, NOW);
 }
 

@@ -132,7 +132,7 @@ static void test_writes_all_and_again(void **state)
     assert_all(*state);
 }
 
-/* Like all that follows from it, the name of a cached function shows that nobody looked again. */
+/* The name of a cached function shows that it was not looked up again. */
 static void forge_cache(const char *dir, const char *build_id)
 {
     struct symbolizer_options options = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Beside an array that is searched from end to end. */
+/* The set compared with an array that is searched linearly. */
 #include "importer/totals/address_set.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One program, 1000 recordings with samples of it: how often the interval of an estimate has the
- * truth in it.
+ * One program, 1000 recordings with samples of it: how often the interval of an estimate contains
+ * the truth.
  */
 #include "importer/totals/totals.h"
 
@@ -225,7 +225,8 @@ static void intervals_have_the_truth_in_95_of_100(void **state)
     }
 }
 
-/* TO-1 and TO-3 hold of estimates, too, and what is live at the peak has a variance of its own. */
+/* TO-1 and TO-3 hold for estimates, too, and live bytes at the peak have a variance of their
+ * own. */
 static void estimates_add_up(void **state)
 {
     struct totals *totals = record(5);
@@ -240,7 +241,7 @@ static void estimates_add_up(void **state)
         variance += stack->variances->peak.bytes;
         assert_int_equal(stack->leaked_bytes, stack->live_bytes);
         assert_int_equal(stack->leaked_blocks, stack->live_blocks);
-        assert_int_equal(stack->temporary_blocks, 0); /* nobody can know */
+        assert_int_equal(stack->temporary_blocks, 0); /* cannot be known */
     }
     assert_int_equal(peak_bytes, process->peak_bytes);
     assert_true(fabs(variance / process->peak_variance.bytes - 1) < 1e-6);
@@ -250,7 +251,7 @@ static void estimates_add_up(void **state)
     totals_free(totals);
 }
 
-/* SW-2: the same recording, read when its clock is known better, has the same figures. */
+/* SW-2: the same recording, read when its clock is known better, has the same numbers. */
 static void weights_are_not_those_of_times(void **state)
 {
     struct totals *totals = record(5);

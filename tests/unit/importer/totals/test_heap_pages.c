@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The six parts of a footprint, and who pins a page, worked out by hand. */
+/* The six parts of a footprint, and the site that pins a page, computed by hand. */
 #include "importer/totals/heap_pages.h"
 
 #include <setjmp.h>
@@ -175,8 +175,8 @@ static void many_chunks(void **state)
     end(&fixture);
 }
 
-/* HP-3: the block with the lowest id says whose a page is, whichever comes first; here of pages of
- * one chunk in any order. */
+/* HP-3: the block with the lowest id decides whose a page is, in any order of insertion; here of
+ * pages of one chunk. */
 static void any_order(void **state)
 {
     enum {
@@ -211,8 +211,8 @@ static void any_order(void **state)
     end(&fixture);
 }
 
-/* HP-4, HP-5: what one block fills is one element, beside pages that it shares; what another block
- * claims of it is not counted twice. */
+/* HP-4, HP-5: pages that one block fills are one element, beside shared pages; overlapping claims
+ * are not counted twice. */
 static void whole_pages(void **state)
 {
     enum {

@@ -69,7 +69,7 @@ static void end(struct fixture *fixture)
     heap_ranges_free(fixture->ranges);
 }
 
-/* HN-1, HN-2: backtrace 7 owns three pages of process 1, two with 50 bytes; page 4 is nobody's. */
+/* HN-1, HN-2: backtrace 7 owns three pages of process 1, two with 50 bytes; page 4 has no owner. */
 static void by_process_and_owner(void **state)
 {
     const uint64_t moments_ns[] = {0, 100, 100};

@@ -118,7 +118,7 @@ static void narrow(void **state)
     heap_ranges_free(ranges);
 }
 
-/* Blocks of an allocator that says nothing: one heap per stretch. */
+/* Blocks of an unknown allocator: one heap per range. */
 static void foreign(void **state)
 {
     struct heap_ranges *ranges = new_ranges();
@@ -134,7 +134,7 @@ static void foreign(void **state)
     heap_ranges_free(ranges);
 }
 
-/* What was seen from outside: true bounds, and how far the heap reached when. */
+/* Heaps seen from outside: true bounds, and their extents over time. */
 static void extents(void **state)
 {
     struct heap_ranges *ranges = new_ranges();

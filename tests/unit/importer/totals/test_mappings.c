@@ -36,7 +36,7 @@ static void do_event(struct mappings *mappings, struct event event)
     assert_int_equal(mappings_event(mappings, &event, NULL), 0);
 }
 
-/* "call:first+pages@from-to" of every piece, in the order they were told; addresses in pages. */
+/* "call:first+pages@from-to" of every piece, in the order of the reports; addresses in pages. */
 static const char *describe(const struct reported *reported)
 {
     static char text[1024];
@@ -223,7 +223,8 @@ static void samples(void **state)
                                        .value = (bytes),       \
                                        .call = (is_run)})
 
-/* What a process finds in its own memory goes to the part that it looks at, not by length. */
+/* Pages that a process finds in its own memory are attributed to the part that it looked at, not by
+ * length. */
 static void looks(void **state)
 {
     struct mappings mappings;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Phases that overlap, and more than may be open at once. */
+/* Overlapping phases, and more than may be open at the same time. */
 #include "importer/totals/phases.h"
 
 #include <setjmp.h>
@@ -23,7 +23,7 @@ static bool emit(struct phases *phases, const char *name, int64_t number, uint64
     return is_known;
 }
 
-/* a [10 . . . 5], b [. 20 . 30] and between them 70 for a moment: whoever was open had it. */
+/* a [10 . . . 5], b [. 20 . 30] and between them 70 for a moment, in every open phase. */
 static void the_peak_is_of_all_that_were_open(void **state)
 {
     struct phases phases = {0};
@@ -99,8 +99,8 @@ static uint64_t sum_of_rows(const struct phases *phases, const char *name, uint6
     return bytes;
 }
 
-/* PS-4: what those of a name add up to is the sum of all rows, whether they are there or not; and
- * those that are there are as they would be. */
+/* PS-4: sums by name equal the sums of all rows, with or without rows; and rows are not changed by
+ * the limit. */
 static void sums_by_name_are_those_of_all_phases(void **state)
 {
     enum {

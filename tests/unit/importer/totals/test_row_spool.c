@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts that are rows of their own, where only so many are kept: the first events, and samples ever
- * further apart, the highest among them. */
+/* Rows with a limit per kind: the first events are kept, and samples at growing distances, the
+ * highest among them. */
 #include "importer/totals/row_spool.h"
 
 #include <setjmp.h>

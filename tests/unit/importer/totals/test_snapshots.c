@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Regular snapshots against a history of what was live, told whole, in pieces, and in windows. */
+/* Regular snapshots against a history of live bytes: whole, in pieces, and in windows. */
 #include "importer/totals/snapshots.h"
 
 #include <setjmp.h>
@@ -26,7 +26,7 @@ struct step {
     bool is_allocation;
 };
 
-/* Steps between which nothing is recorded, though blocks end; begin < end. */
+/* Steps during which nothing is recorded, though blocks are freed; begin < end. */
 struct gap {
     int begin, end;
 };
@@ -35,11 +35,11 @@ struct history {
     struct step steps[N_STEPS];
     struct gap gaps[MAX_GAPS]; /* in order */
     int n_gaps;
-    struct live_block blocks[N_STEPS]; /* by step, of births */
+    struct live_block blocks[N_STEPS]; /* by step of the allocation */
     uint64_t start_ns, end_ns;
 };
 
-/* What was told, as the levels of all stacks. */
+/* The reported levels of all stacks. */
 struct reported {
     unsigned n;
     uint64_t at_ns[MAX_REPORTED];
@@ -239,7 +239,7 @@ static void make_gaps(struct history *history, uint64_t *random)
     }
 }
 
-/* Instants are those of recorded time, as many of a short window as of a life. */
+/* Snapshots are in recorded time, as many in a short window as in a whole run. */
 static void windows(void **state)
 {
     static struct history history;
@@ -284,8 +284,7 @@ static void late(void **state)
     totals_free(totals);
 }
 
-/* A log with a wrong clock: the last instants would lie behind the last one that a number can
- * say. */
+/* A log with a wrong clock: the last snapshots would lie beyond the largest number. */
 static void at_the_end_of_time(void **state)
 {
     static const uint64_t starts[] = {0, 1000, UINT64_MAX / 2, UINT64_MAX - 5000};

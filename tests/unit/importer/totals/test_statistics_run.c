@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs of events are counted as each by itself: random programs, both ways, and every sum
+/* Runs of events are counted as single events are: random programs, in both ways, and every sum
  * compared. */
 #include "importer/totals/statistics.h"
 #include "importer/totals/statistics_run.h"
@@ -82,8 +82,8 @@ static uint64_t next_random(uint64_t *state)
     return *state >> 33;
 }
 
-/* Births and frees of what is live mostly, of one thread for a while; a block of another thread,
- * nothing that is live, or what is none of both, in between. */
+/* Allocations and frees of mostly live blocks, of one thread for a while; between them a block of
+ * another thread, of none that is live, or neither. */
 static void make_events(struct program *program, uint64_t seed)
 {
     uint64_t time_ns = 0;
@@ -166,8 +166,8 @@ static size_t feed(struct statistics *statistics, const struct program *program,
     return n_taken;
 }
 
-/* Where heaps reach, and what is known of them, as a state has it. Other parts have padding, or are
- * compared field by field. */
+/* Extents and facts of heaps, as a checkpoint has them. Other parts have padding, or are compared
+ * field by field. */
 struct saved {
     uint8_t bytes[1 << 20];
     size_t n;
@@ -306,7 +306,7 @@ static void runs_count_as_events_do(void **state)
     }
 }
 
-/* A stack is one of the process whose table the seat is of, though the event that comes there is
+/* A stack belongs to the process whose table the slot is of, though the event at that slot is
  * another process's. */
 static void a_prefetch_slot_of_another_event_keeps_its_stack(void **state)
 {

@@ -14,7 +14,7 @@
 
 #define START UINT64_C(1000000)
 
-/* One block of 10 bytes is born every 100 ns and freed 50 ns later. */
+/* One block of 10 bytes is allocated every 100 ns and freed 50 ns later. */
 static void run(struct timeline *timeline, uint64_t n_blocks)
 {
     uint64_t live = 0;
@@ -57,7 +57,7 @@ static void any_length(void **state)
     }
 }
 
-/* TL-2: what was live goes on through buckets without events. */
+/* TL-2: live bytes continue through buckets without events. */
 static void quiet(void **state)
 {
     struct timeline_bucket buckets[7];
@@ -88,7 +88,7 @@ static void quiet(void **state)
     timeline_done(&timeline);
 }
 
-/* TL-2, TL-4: few events over a long time, compared with live sums taken instant by instant. */
+/* TL-2, TL-4: few events over a long time, compared with live sums at each time. */
 static void rare_events(void **state)
 {
     enum {
@@ -132,7 +132,7 @@ static void rare_events(void **state)
     timeline_done(&timeline);
 }
 
-/* What leaked is told at the end, in any order; widening keeps it where it was born. */
+/* Leaks are reported at the end, in any order; widening keeps them at their allocation. */
 static void leaks(void **state)
 {
     enum {
@@ -154,7 +154,7 @@ static void leaks(void **state)
         if (i % 3 == 0)
             timeline_count_leak(&timeline, START + i * STEP,
                                 &(struct sample_weight){.blocks = 1, .bytes = 2});
-        if (i == N / 2) /* the end of the process comes after some were told */
+        if (i == N / 2) /* the end of the process comes after some were reported */
             assert_int_equal(timeline_finish(&timeline, START + UINT64_C(9) * N * STEP, N, N, NULL),
                              0);
     }
@@ -171,7 +171,7 @@ static void leaks(void **state)
     timeline_done(&timeline);
 }
 
-/* Stamps of other threads may lie before the start. */
+/* Timestamps of other threads may lie before the start. */
 static void before_the_start(void **state)
 {
     struct timeline timeline;

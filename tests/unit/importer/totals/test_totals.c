@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is told of blocks that were not born here, as by a state that somebody made. */
+/* Reports about blocks whose allocation was not seen, as from a crafted checkpoint. */
 #include "importer/totals/totals.h"
 
 #include <setjmp.h>

@@ -45,8 +45,8 @@ static void a_process_recorded_all_the_time_has_one(void **state)
     windows_done(&windows);
 }
 
-/* Other processes have ids 4 to 6. What two threads still write at 8 and 9 is of the window that
- * ended. */
+/* Other processes have ids 4 to 6. Events that two threads still write at 8 and 9 belong to the
+ * ended window. */
 static void blocks_are_of_the_window_that_began_last(void **state)
 {
     struct windows windows = {0};

@@ -204,7 +204,7 @@ static void replaces_only_when_reported(void **state)
     database_close(database);
 }
 
-/* A database that somebody else made while ours was written stays. */
+/* A database that another process made while this one was written stays. */
 static void keeps_what_came_meanwhile(void **state)
 {
     struct database *database = create(false);

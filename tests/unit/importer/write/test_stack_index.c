@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The index beside what stock SQL sorts, for ranges of one stack, of some and of all. */
+/* The index compared with rows sorted by stock SQL, for ranges of one stack, of some and of all. */
 #include "importer/write/database.h"
 #include "importer/write/stack_index.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables of pages beside the same rows inserted by SQLite, which also checks the pages. */
+/* Tables of pages compared with the same rows inserted by SQLite, which also checks the pages. */
 #include "importer/write/database.h"
 #include "importer/write/table_pages.h"
 

@@ -493,7 +493,7 @@ static void footprint(void **state)
                   "SELECT min(extent_bytes = live_bytes + slack_bytes + overhead_bytes"
                   " + hole_bytes + free_page_bytes + top_bytes), count(*) FROM heap_states",
                   "1|2");
-    /* At the peak nobody had looked yet: the heap reaches to its topmost live block. */
+    /* Before the peak there was no look at the heap: it reaches to its topmost live block. */
     assert_answer(f,
                   "SELECT extent_bytes, live_bytes, top_bytes FROM heap_states JOIN snapshots"
                   " USING (snapshot_id) WHERE reason = 'peak'",
@@ -598,8 +598,8 @@ static void moved_break(void **state)
     fixture_free(fixture);
 }
 
-/* Three pools gave out the same address: a claim means the smallest block that has room. What lives
- * and was not claimed is told by stack, walk by walk. */
+/* Three pools gave out the same address: a claim means the smallest block that has room. Live
+ * unclaimed bytes are reported by stack, walk by walk. */
 static void claims(void **state)
 {
     static const uint64_t sizes[] = {100, 40, 60};

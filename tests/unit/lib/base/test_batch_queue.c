@@ -87,7 +87,7 @@ TEST(a_failure_comes_behind_the_batches)
     batch_queue_close(queue);
 }
 
-TEST(what_was_filled_comes_after_a_stop)
+TEST(filled_batches_are_delivered_after_a_stop)
 {
     struct source source = {.n_fills = UINT32_MAX};
     struct batch_queue *queue = queue_open(&source);

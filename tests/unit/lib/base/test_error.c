@@ -31,7 +31,7 @@ TEST(a_long_message_is_cut)
     assert_null(strchr(err.text, '\n'));
 }
 
-/* Also where it is a quota, or a limit: whoever waits for room waits for that. */
+/* Also for a quota or a limit, because a caller that waits for space waits for these. */
 TEST(a_quota_and_a_limit_are_a_full_disk)
 {
     struct error err;

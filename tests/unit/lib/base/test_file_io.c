@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* All bytes are written and read by a system that does a part each time, is interrupted, or fails
- * in the midst. Only a regular file is opened. */
+/* All bytes are written and read on a system that does a part each time, is interrupted, or fails
+ * halfway. Only a regular file is opened. */
 #include "lib/base/file_io.h"
 #include "tests/lib/unit.h"
 
@@ -80,7 +80,7 @@ TEST(all_is_done)
     close(fd);
 }
 
-TEST(what_was_done_before_a_failure_is_reported)
+TEST(bytes_written_before_a_failure_are_reported)
 {
     char back[sizeof(text)];
     size_t n;
@@ -126,7 +126,7 @@ static int tear_down(void **state)
     return system(command);
 }
 
-/* Also by the kernel's word. */
+/* A kernel may also report it. */
 static bool was_opened(void)
 {
     char events[4096];

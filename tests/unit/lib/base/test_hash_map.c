@@ -53,7 +53,7 @@ TEST(a_key_has_one_element)
     hash_map_done(&keyed);
 }
 
-TEST(what_was_not_added_is_not_found)
+TEST(missing_keys_are_not_found)
 {
     struct hash_map keyed = {0};
     uint64_t key = 1;

@@ -22,7 +22,7 @@ TEST(plain_text_is_quoted)
     check("operator new(unsigned long)", "\"operator new(unsigned long)\"");
 }
 
-TEST(what_json_forbids_is_escaped)
+TEST(characters_that_json_forbids_are_escaped)
 {
     check("a\"b\\c", "\"a\\\"b\\\\c\"");
     check("\n\t\x01\x7f", "\"\\u000a\\u0009\\u0001\\u007f\"");

@@ -6,7 +6,7 @@ enum {
     MOST = 40
 };
 
-/* Of every length, with equal elements among them: what counting finds. */
+/* Arrays of every length, with equal elements: the same result as by counting. */
 TEST(finds_what_counting_finds)
 {
     uint32_t sorted[MOST];
@@ -35,7 +35,7 @@ static int ask(size_t index, size_t wanted)
 }
 
 /* A million elements are asked 20 times. */
-TEST(asks_few)
+TEST(compares_few_elements)
 {
     size_t index;
 

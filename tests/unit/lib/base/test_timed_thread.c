@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks follow signals and instants, and nothing else. */
+/* Callbacks run at signals and deadlines, and at no other time. */
 #include "lib/base/timed_thread.h"
 #include "tests/lib/unit.h"
 
@@ -14,7 +14,7 @@ struct looks {
     int n;
 };
 
-/* Names an instant until it was there TIMED_LOOKS times; then it waits for signals. */
+/* Returns a deadline until it ran TIMED_LOOKS times; then it waits for signals. */
 static int64_t look(void *context)
 {
     struct looks *looks = context;
@@ -31,7 +31,7 @@ static void wait_for_looks(struct looks *looks, int n)
 }
 
 /* TT-1, TT-2 */
-TEST(test_a_look_follows_signals_and_instants)
+TEST(callbacks_follow_signals_and_deadlines)
 {
     struct looks looks = {0};
     int64_t until;
@@ -44,7 +44,7 @@ TEST(test_a_look_follows_signals_and_instants)
     while (timed_thread_wait(&looks.looked, &looks.thread.mutex, until))
         ;
     assert_true(timed_thread_now() >= until);
-    assert_int_equal(looks.n, TIMED_LOOKS); /* no instant was named, nothing changed */
+    assert_int_equal(looks.n, TIMED_LOOKS); /* no deadline was given, nothing changed */
     pthread_cond_signal(&looks.thread.changed);
     wait_for_looks(&looks, TIMED_LOOKS + 1);
     pthread_mutex_unlock(&looks.thread.mutex);

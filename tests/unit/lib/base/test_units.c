@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sizes, times and shares: the text people read, and what they may write. */
+/* Sizes, times and shares: the text that people read, and accepted input. */
 #include "lib/base/error.h"
 #include "lib/base/units.h"
 #include "tests/lib/unit.h"

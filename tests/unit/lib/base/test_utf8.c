@@ -15,7 +15,7 @@ static void check(const char *text, const char *expected)
     assert_string_equal(copy, expected);
 }
 
-TEST(test_what_a_terminal_obeys_goes)
+TEST(terminal_control_sequences_are_removed)
 {
     check("", "");
     check("a line, as it is", "a line, as it is");
@@ -26,7 +26,7 @@ TEST(test_what_a_terminal_obeys_goes)
     check("\xe2\x82\xac\xf0\x9f\x98\x80", "\xe2\x82\xac\xf0\x9f\x98\x80");
 }
 
-TEST(test_what_is_no_character_goes)
+TEST(invalid_utf8_is_removed)
 {
     check("\x9b"
           "2J",
@@ -34,7 +34,7 @@ TEST(test_what_is_no_character_goes)
     check("\xc0\x8a\xe2\x82", "????");
 }
 
-TEST(test_what_turns_text_around_goes)
+TEST(direction_marks_are_removed)
 {
     check("a\xe2\x80\xae"
           "b\xe2\x81\xa6"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Definitions that are committed in another order than they lie: whichever comes late, it is in a
+/* Definitions that are committed in another order than they lie: any late one is still in a
  * part. */
 #include "lib/logfile/definition_parts.h"
 #include "tests/lib/unit.h"
@@ -48,7 +48,7 @@ static uint32_t bytes_of(uint32_t text_bytes)
     return (size + LOG_DEF_ALIGN - 1) / LOG_DEF_ALIGN * LOG_DEF_ALIGN;
 }
 
-/* Room for so many, of which none is committed. */
+/* Space for so many, none of which is committed. */
 static uint32_t reserve(uint32_t text_bytes)
 {
     struct log_segment *segment = live_log_segment(&g_live, 0);
@@ -64,7 +64,7 @@ static uint32_t reserve(uint32_t text_bytes)
     return size;
 }
 
-/* What the recorder has of them afterwards. */
+/* The definitions that the recorder has afterwards. */
 static unsigned take(struct definition_part *part, uint32_t size, bool is_last)
 {
     uint32_t first;
@@ -111,8 +111,8 @@ TEST(whichever_is_late_is_there)
                 assert_int_equal(found_with_late(late, n_looks, texts[i]), (1u << N_DEFS) - 1);
 }
 
-/* Who never commits keeps nobody else out. */
-TEST(whoever_never_comes_is_passed)
+/* A thread that never commits does not block others. */
+TEST(a_definition_that_is_never_committed_is_skipped)
 {
     const uint32_t size = reserve(40);
     struct definition_part part = {.index = 0, .kind = LOG_SEGMENT_DEFS};
@@ -147,9 +147,9 @@ static bool has_found(const struct definition_parts *parts, uint64_t sequence)
     return false;
 }
 
-/* Of two threads that want a new one at once, the later gives its own back: seen meanwhile, it is
- * neither room for what comes, nor known when it is taken again. */
-TEST(what_was_punched_hole_is_found_again)
+/* If two threads want a new segment, the later one returns its own. Until it is taken again, it is
+ * neither space for new definitions nor known. */
+TEST(returned_segments_are_found_again)
 {
     struct definition_parts parts = {0};
     struct log_segment *both;
@@ -174,8 +174,9 @@ TEST(what_was_punched_hole_is_found_again)
     definition_parts_done(&parts);
 }
 
-/* Who is held up before giving its own back does not hide the one that all others fill. */
-TEST(what_is_empty_hides_nothing)
+/* A thread that is delayed before it returns its segment does not hide the one that all others
+ * fill. */
+TEST(an_empty_segment_hides_no_other)
 {
     struct definition_parts parts = {0};
 

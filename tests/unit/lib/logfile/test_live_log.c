@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A folder that has no shared mappings, no fallocate, or none that holds: mmap, fallocate and
- * fstatfs of live_log are ours.
+ * A folder without shared mappings or fallocate, or whose fallocate reserves nothing: the test
+ * replaces mmap, fallocate and fstatfs of live_log.
  */
 #include "lib/logfile/live_log.h"
 #include "tests/lib/unit.h"
@@ -85,14 +85,14 @@ TEST(goes_elsewhere_without_shared_mappings)
     assert_int_equal(live_log_open(path, true, &opened, NULL), 0); /* through the link */
     assert_int_equal(opened.file->run_id, log.file->run_id);
     refusing_folder = NULL;
-    live_log_remove(&opened); /* as who packs it later does */
+    live_log_remove(&opened); /* as a later recorder does */
     live_log_close(&opened);
     assert_int_not_equal(access(log.path, F_OK), 0);
     live_log_close(&log);
     assert_int_equal(rmdir(folder), 0); /* the link is gone, too */
 }
 
-/* Where blocks are never overwritten, what is reserved may be missing when it is written. */
+/* If blocks are never overwritten in place, reserved space may be missing when it is written. */
 TEST(goes_elsewhere_where_reservations_do_not_hold)
 {
     char folder[] = "/tmp/mtrace-test-live-XXXXXX";
@@ -112,7 +112,7 @@ TEST(goes_elsewhere_where_reservations_do_not_hold)
     assert_int_equal(rmdir(folder), 0);
 }
 
-/* A link of the program's making, to a file of somebody else. */
+/* A link that the program created, to a file of another user. */
 TEST(another_link_is_not_followed_to_be_removed)
 {
     char folder[] = "/tmp/mtrace-test-live-XXXXXX";

@@ -375,7 +375,7 @@ TEST_WITH(every_damage_is_seen, set_up, tear_down)
     assert_int_equal(unpack_it(fixture, &frame), 0);
 }
 
-/* Whoever looks at the first byte of columns has one. */
+/* A reader of the first byte of columns finds one. */
 TEST_WITH(columns_have_a_byte, set_up, tear_down)
 {
     struct fixture *fixture = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A process of ours is in a group of its own from the first instant, and ends when it shall,
- * whatever it does of signals. */
+/* A child process is in its own group from the start, and ends on request, whatever it does with
+ * signals. */
 #include "lib/process/child_process.h"
 #include "tests/lib/unit.h"
 
@@ -19,8 +19,8 @@ static void wait_for_ever(void)
         (void)pause();
 }
 
-/* Waits until it has ended, or stopped, and leaves that to be seen by who waits. Returns the
- * status, or by which signal. */
+/* Waits until it has ended or stopped, and leaves the status to the caller's wait. Returns the
+ * status, or the signal. */
 static int see(pid_t pid, int what)
 {
     siginfo_t info;
@@ -29,8 +29,8 @@ static int see(pid_t pid, int what)
     return info.si_status;
 }
 
-/* Else a signal to the group reaches nobody, or us. */
-TEST(it_has_its_group_at_once)
+/* Otherwise a signal to the group reaches no process, or the test itself. */
+TEST(it_has_its_group_immediately)
 {
     for (int i = 0; i < N_STARTS; i++) {
         struct child_process helper;
@@ -47,7 +47,7 @@ TEST(it_has_its_group_at_once)
     }
 }
 
-/* It is ended by the signal that asks, though we ignore that and block all. */
+/* The requested signal ends it, though the test ignores that and blocks all. */
 TEST(its_signals_are_as_in_a_new_process)
 {
     struct child_process helper;
@@ -68,8 +68,8 @@ TEST(its_signals_are_as_in_a_new_process)
     assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
 }
 
-/* Ignores what asks it to end, and stops. */
-TEST(who_does_not_end_is_killed)
+/* Ignores termination signals, and stops. */
+TEST(a_child_that_ignores_termination_is_killed)
 {
     struct child_process helper;
     pid_t pid = child_process_start(&helper);
@@ -84,8 +84,8 @@ TEST(who_does_not_end_is_killed)
     assert_int_equal(kill(pid, 0), -1);
 }
 
-/* Who was stopped hears that it shall end, and need not be killed. */
-TEST(who_is_stopped_ends_when_asked)
+/* A stopped child receives the termination signal, and need not be killed. */
+TEST(a_stopped_child_ends_on_request)
 {
     struct child_process helper;
     pid_t pid = child_process_start(&helper);
@@ -100,8 +100,8 @@ TEST(who_is_stopped_ends_when_asked)
     child_process_end_now(&helper);
 }
 
-/* HE-2: while it works it is left alone; stopped, it is killed. */
-TEST(who_is_stopped_is_not_waited_for)
+/* HE-2: a working child is left alone; a stopped one is killed. */
+TEST(a_stopped_child_is_not_waited_for)
 {
     struct child_process helper;
     int status = 0;
@@ -120,7 +120,7 @@ TEST(who_is_stopped_is_not_waited_for)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-TEST(who_ended_by_itself_is_seen_once)
+TEST(a_child_that_exits_is_reported_once)
 {
     struct child_process helper;
     int status = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who works, however slowly, is waited for; who stays stopped is ended, and who goes on is not. */
+/* A child that works, however slowly, is waited for; one that stays stopped is ended, and a
+ * continued one is not. */
 #include "lib/process/child_process.h"
 #include "tests/lib/unit.h"
 
@@ -16,8 +17,8 @@ static void sleep_ms(long ms)
     (void)nanosleep(&nap, NULL);
 }
 
-/* Stops n times, each time until somebody lets it go on, and ends with 7. Holds an end of the pipe
- * until then. */
+/* Stops n times, each time until it is continued, and exits with 7. Holds an end of the pipe until
+ * then. */
 static pid_t start(int n, int *ret_fd)
 {
     int fds[2];
@@ -37,7 +38,7 @@ static pid_t start(int n, int *ret_fd)
     return pid;
 }
 
-/* Lets the child go on whenever it has stopped. */
+/* Continues the child whenever it has stopped. */
 static pid_t start_to_continue(pid_t child)
 {
     pid_t pid = fork();
@@ -56,7 +57,7 @@ static void end(pid_t pid)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-TEST(who_works_is_waited_for)
+TEST(a_working_child_is_waited_for)
 {
     int fd, status;
     pid_t pid = start(0, &fd);
@@ -67,7 +68,7 @@ TEST(who_works_is_waited_for)
     close(fd);
 }
 
-TEST(who_goes_on_is_waited_for)
+TEST(a_running_child_is_waited_for)
 {
     int fd, status;
     pid_t pid = start(5, &fd);
@@ -80,7 +81,7 @@ TEST(who_goes_on_is_waited_for)
 }
 
 /* CP-1 */
-TEST(who_stays_stopped_is_ended)
+TEST(a_child_that_stays_stopped_is_killed)
 {
     int fd, status;
     pid_t pid = start(1, &fd);
@@ -95,7 +96,7 @@ TEST(who_stays_stopped_is_ended)
     close(fd);
 }
 
-/* We may have been stopped with it meanwhile. */
+/* The test may have been stopped, too. */
 TEST(a_time_without_a_look_counts_little)
 {
     struct child_time_limit time_limit = {0};
@@ -117,7 +118,7 @@ static void receive(int number)
     (void)number;
 }
 
-/* It is the caller's to look why it came. */
+/* The caller must find out why it came. */
 TEST(a_signal_ends_the_wait_for_words)
 {
     struct sigaction action = {.sa_handler = receive};
@@ -137,7 +138,7 @@ TEST(a_signal_ends_the_wait_for_words)
     close(fd);
 }
 
-TEST(nobody_is_waited_for_twice)
+TEST(no_child_is_waited_for_twice)
 {
     int fd, status;
     pid_t pid = start(0, &fd);

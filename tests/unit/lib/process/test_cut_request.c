@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whoever hangs up, and whenever, who waits hears of it, and a reply that was sent is received. */
+/* Either side may hang up at any time: the other one notices, and receives sent replies. */
 #include "lib/process/cut_request.h"
 
 #include <fcntl.h>
@@ -148,7 +148,7 @@ static void a_reply_from_before_the_order_is_received(void **state)
     assert_string_equal(reply.text, "early");
 }
 
-static void who_waits_sees_that_nobody_replies(void **state)
+static void a_requester_sees_a_missing_reply(void **state)
 {
     struct asked deaf = {.manner = HANGS_UP_UNHEARD}, gone = {.manner = HANGS_UP_RECEIVED};
     struct cut_reply reply;
@@ -245,7 +245,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_reply_to_an_unread_order_is_received, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_reply_from_before_the_order_is_received, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(who_waits_sees_that_nobody_replies, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_requester_sees_a_missing_reply, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_hangs_up_is_not_received, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_says_nothing_is_not_waited_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_signal_ends_the_wait_for_the_order, set_up, tear_down),

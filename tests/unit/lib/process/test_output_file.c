@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A file appears whole or not at all, on file systems that know every way to do it and on
- * others. */
+/* A file appears whole or not at all, on file systems with all features and on simpler ones. */
 #include "lib/base/error.h"
 #include "lib/process/output_file.h"
 #include "tests/lib/unit.h"
@@ -126,8 +125,8 @@ static int remove_folder(void **state)
 
 /* ---- tests ---- */
 
-/* What is replaced comes back, with its room, as what is written next; where it cannot, or there
- * was nothing, or a link, it is a commit. */
+/* A replaced file is reused for the next output, with its space. If that is impossible, or there
+ * was no file, or a link, it is a plain commit. */
 TEST_WITH(swapped, make_folder, remove_folder)
 {
     struct output_file file;
@@ -204,7 +203,7 @@ static unsigned mode_of(const char *path)
     return status.st_mode & 0777;
 }
 
-/* OF-4: whoever changes them changes those of all that come. */
+/* OF-4: a change applies to all later files. */
 TEST_WITH(swapped_ones_hand_permissions_on, make_folder, remove_folder)
 {
     struct output_file file;
@@ -222,7 +221,7 @@ TEST_WITH(swapped_ones_hand_permissions_on, make_folder, remove_folder)
     output_file_close(&file);
 }
 
-/* What has another name, as in a copy made of links, is not written. */
+/* A file with a second name, as in a copy made of links, is not overwritten. */
 TEST_WITH(other_names_keep_what_was_swapped, make_folder, remove_folder)
 {
     struct output_file file;
@@ -300,8 +299,8 @@ TEST_WITH(replaces_only_when_reported, make_folder, remove_folder)
     assert_int_equal(n_files(), 1);
 }
 
-/* What somebody else made between open and commit stays. */
-TEST_WITH(never_replaces_what_came_meanwhile, make_folder, remove_folder)
+/* A file that another process made between open and commit stays. */
+TEST_WITH(never_replaces_a_file_created_since_open, make_folder, remove_folder)
 {
     struct output_file file;
     struct error err;
@@ -342,7 +341,7 @@ TEST_WITH(links_are_not_followed, make_folder, remove_folder)
     assert_true(S_ISREG(status.st_mode));
 }
 
-TEST_WITH(what_is_no_file_is_written_itself, make_folder, remove_folder)
+TEST_WITH(devices_are_written_directly, make_folder, remove_folder)
 {
     struct output_file file;
     char text[8] = "";
@@ -404,9 +403,9 @@ TEST_WITH(a_signal_removes_what_is_unfinished, make_folder, remove_folder)
     assert_int_equal(n_files(), 1);
 }
 
-/* The file of a process that was killed goes when the next one begins; that of one that goes on
- * stays, and so do files that only have such a name. */
-TEST_WITH(what_the_killed_left_is_removed, make_folder, remove_folder)
+/* The temporary file of a killed process is removed when the next one begins; that of a running one
+ * stays, and so do unrelated files with similar names. */
+TEST_WITH(temporary_files_of_killed_processes_are_removed, make_folder, remove_folder)
 {
     struct output_file file;
     char similar[80];
@@ -432,7 +431,7 @@ TEST_WITH(what_the_killed_left_is_removed, make_folder, remove_folder)
     assert_int_equal(n_files(), 3);
     output_file_close(&second);
     output_file_close(&file);
-    assert_int_equal(waitpid(pid, NULL, 0), pid); /* gone already when it was not waited for */
+    assert_int_equal(waitpid(pid, NULL, 0), pid); /* removed already when it was not waited for */
     expect(similar, "mine");
     assert_int_equal(unlink(similar), 0);
     assert_int_equal(n_files(), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said of a thread is so: of who may become another user, and of who was stopped; and
- * nothing of who is gone. */
+/* Facts about threads from /proc are right: about permitted user changes, and stops; exited threads
+ * have none. */
 #include "lib/process/proc_files.h"
 #include "tests/lib/unit.h"
 
@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* As another user, where we may become one; and once more when it was stopped. */
-TEST(who_it_runs_as)
+/* Runs as another user, if the test may become one; and once more after a stop. */
+TEST(the_user_of_a_process)
 {
     const uid_t other = geteuid() == 0 ? 65534 : geteuid();
     struct thread_status status;

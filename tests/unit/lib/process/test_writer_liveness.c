@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may still write to a log, by its header and a pid. */
+/* Whether a process may still write to a log, by its header and a PID. */
 #include "lib/abi/file_systems.h"
 #include "lib/process/writer_liveness.h"
 #include "tests/lib/unit.h"
@@ -25,24 +25,24 @@ static uint64_t now_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Of a log that begins now. */
-static struct log_file begin_log(void)
+/* The header of a log that begins now. */
+static struct log_header begin_log(void)
 {
-    return (struct log_file){.start_monotonic_ns = now_ns(CLOCK_MONOTONIC),
-                             .start_unix_ns = now_ns(CLOCK_REALTIME)};
+    return (struct log_header){.start_monotonic_ns = now_ns(CLOCK_MONOTONIC),
+                               .start_unix_ns = now_ns(CLOCK_REALTIME)};
 }
 
 TEST(the_writer_itself)
 {
-    struct log_file header = begin_log();
+    struct log_header header = begin_log();
 
     assert_true(writer_liveness_writes(getpid(), &header));
-    assert_false(writer_liveness_writes(0, &header)); /* nobody */
+    assert_false(writer_liveness_writes(0, &header)); /* no process */
 }
 
 TEST(nothing_recorded_yet)
 {
-    struct log_file header = {.start_unix_ns = 0};
+    struct log_header header = {.start_unix_ns = 0};
 
     assert_true(writer_liveness_writes(getpid(), &header));
 }
@@ -50,7 +50,7 @@ TEST(nothing_recorded_yet)
 /* The log began a minute after the machine, and this process later than that. */
 TEST(a_later_process_has_the_pid)
 {
-    struct log_file header = begin_log();
+    struct log_header header = begin_log();
     uint64_t up_ns = now_ns(CLOCK_MONOTONIC);
 
     if (up_ns < UINT64_C(600) * 1000000000)
@@ -63,7 +63,7 @@ TEST(a_later_process_has_the_pid)
 /* The same pid, as long after the start of an earlier boot. */
 TEST(the_machine_was_started_again)
 {
-    struct log_file header = begin_log();
+    struct log_header header = begin_log();
 
     header.start_unix_ns -= now_ns(CLOCK_BOOTTIME) + UINT64_C(86400) * 1000000000;
     header.start_monotonic_ns += UINT64_C(86400) * 1000000000;
@@ -72,7 +72,7 @@ TEST(the_machine_was_started_again)
 
 TEST(a_process_that_ended)
 {
-    struct log_file header = begin_log();
+    struct log_header header = begin_log();
     pid_t pid = fork();
     siginfo_t info;
 
@@ -94,9 +94,9 @@ static void set_descriptors(rlim_t n)
 }
 
 /* RU-1 */
-TEST(without_a_descriptor_nobody_is_gone)
+TEST(without_a_descriptor_no_process_counts_as_dead)
 {
-    struct log_file header = begin_log();
+    struct log_header header = begin_log();
     struct rlimit limit;
 
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -133,10 +133,10 @@ static pid_t map_by_other(const char *path)
     return pid;
 }
 
-/* Its pid says nothing here, its mapping does. */
+/* Its PID means nothing here, its mapping does. */
 TEST(a_log_of_another_pid_namespace)
 {
-    struct log_file header = begin_log();
+    struct log_header header = begin_log();
     char path[] = "/tmp/mtrace-test-running-XXXXXX";
     int fd = mkostemp(path, O_CLOEXEC);
     pid_t pid;
@@ -144,26 +144,26 @@ TEST(a_log_of_another_pid_namespace)
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, 4096), 0);
     pid = map_by_other(path);
-    header.pid = INT32_MAX; /* of nobody */
+    header.pid = INT32_MAX; /* of no process */
     header.pid_space = writer_liveness_pid_space() + 1;
     assert_false(writer_liveness_knows_pid(&header));
     int reader = open(path, O_RDONLY | O_CLOEXEC);
     if (writer_liveness_of_file(fd)
-        == WRITER_LIVENESS_ALIVE) { /* else nobody is in that namespace */
+        == WRITER_LIVENESS_ALIVE) { /* otherwise no process is in that namespace */
         assert_int_not_equal(writer_liveness_of_program(&header, fd), WRITER_LIVENESS_DEAD);
         assert_int_not_equal(writer_liveness_of_program(&header, reader), WRITER_LIVENESS_DEAD);
     }
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     close(reader);
-    if (writer_liveness_of_file(fd) != WRITER_LIVENESS_UNKNOWN) /* this file system tells */
+    if (writer_liveness_of_file(fd) != WRITER_LIVENESS_UNKNOWN) /* this file system reports it */
         assert_int_equal(writer_liveness_of_program(&header, fd), WRITER_LIVENESS_DEAD);
     close(fd);
     unlink(path);
 }
 
-/* However often it is asked while others open the file, and wait for the answer to be over. */
-TEST(asking_disturbs_nobody)
+/* However often it is queried while others open the file, and wait for the lease to be released. */
+TEST(queries_do_not_disturb_other_openers)
 {
     char path[] = "/tmp/mtrace-test-running-XXXXXX";
     int fd = mkostemp(path, O_CLOEXEC);
@@ -190,9 +190,9 @@ TEST(asking_disturbs_nobody)
 }
 
 /* It has executed another program, and its recorder has the log open still, to write to it. */
-TEST(who_has_the_log_no_more_is_no_writer)
+TEST(a_process_that_closed_the_log_is_no_writer)
 {
-    struct log_file header = begin_log();
+    struct log_header header = begin_log();
     char path[] = "/tmp/mtrace-test-running-XXXXXX";
     int recorders = mkostemp(path, O_CLOEXEC);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -211,13 +211,14 @@ TEST(who_has_the_log_no_more_is_no_writer)
     unlink(path);
 }
 
-/* As long as the machine has been up nobody has written to it, wherever he was. */
+/* No process has written to it since the machine was booted, in any namespace. */
 TEST(a_log_of_an_earlier_boot_has_no_writer)
 {
-    struct log_file header = begin_log();
+    struct log_header header = begin_log();
     char path[] = "/tmp/mtrace-test-running-XXXXXX";
     int made = mkostemp(path, O_CLOEXEC);
-    int fd = open(path, O_PATH | O_CLOEXEC); /* of which it is not told who has it */
+    int fd = open(path, O_PATH | O_CLOEXEC); /* a file system that does not report who has it
+                                              * open */
     struct statfs status;
 
     assert_int_equal(fstatfs(fd, &status), 0);
@@ -232,7 +233,7 @@ TEST(a_log_of_an_earlier_boot_has_no_writer)
         assert_true(is_gone);
 }
 
-/* Who asks who has it open, and loses the processor before it gives the lease back. */
+/* A process queries who has it open, and is not scheduled before it releases the lease. */
 static void hold_lease(const char *path, int ready)
 {
     const struct timespec while_held = {.tv_nsec = 200000000};
@@ -275,14 +276,14 @@ TEST(a_lease_is_waited_for)
     unlink(path);
 }
 
-TEST(what_is_not_there_is_not_waited_for)
+TEST(opening_a_missing_file_does_not_wait)
 {
     assert_int_equal(writer_liveness_open("/nowhere/at/all", O_RDONLY | O_CLOEXEC | O_NONBLOCK),
                      -1);
     assert_int_equal(errno, ENOENT);
 }
 
-TEST(who_would_write_into_a_pipe_is_not_waited_for)
+TEST(opening_a_pipe_does_not_wait)
 {
     char path[] = "/tmp/mtrace-test-patient-XXXXXX";
     int fd;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every view that is embedded is found, and no number of tables that stand in for some is too
- * many. */
+/* Every embedded view is found, and any number of tables may replace some. */
 #include "lib/sqlite/database_views.h"
 #include "lib/sqlite/embedded_sql.h"
 #include "tests/lib/unit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The library as a server uses it: many questions, several databases and threads, nothing
- * printed. */
+/* The query library as a server uses it: many requests, several databases and threads, no
+ * output. */
 #include "lib/base/error.h"
 #include "lib/sqlite/embedded_sql.h"
 #include "queries/api/queries.h"
@@ -90,7 +90,7 @@ static int remove_databases(void **state)
     return unlink(one_db) || unlink(three_db) || unlink(deep_db) || rmdir(folder) ? -1 : 0;
 }
 
-/* What SQLite itself answers. */
+/* The answer of SQLite itself. */
 static long long stock_number(const char *path, const char *sql)
 {
     struct sqlite3 *db;
@@ -136,7 +136,7 @@ static bool take_answer(void *context, const char *data, size_t size)
 }
 
 /* "name=value&name=value", as in an address. */
-static int set_parameters(struct queries *question, const char *parameters, struct error *err)
+static int set_parameters(struct query_request *request, const char *parameters, struct error *err)
 {
     char copy[4096];
     char *rest = copy;
@@ -146,46 +146,46 @@ static int set_parameters(struct queries *question, const char *parameters, stru
     for (char *pair; rc == 0 && (pair = strsep(&rest, "&")) && *pair;) {
         char *value = pair;
         const char *name = strsep(&value, "=");
-        rc = strcmp(name, "argument") == 0 ? queries_add_argument(question, value, err)
-                                           : queries_set(question, name, value, err);
+        rc = strcmp(name, "argument") == 0 ? queries_add_argument(request, value, err)
+                                           : queries_set(request, name, value, err);
     }
     return rc;
 }
 
-static int make_question(struct client *client, const char *name, const char *path,
-                         const char *parameters, struct queries **ret_question)
+static int make_request(struct client *client, const char *name, const char *path,
+                        const char *parameters, struct query_request **ret_request)
 {
     const struct command *command;
-    struct queries *question = queries_new(take_note, client);
+    struct query_request *request = queries_new(take_note, client);
     int rc;
 
-    assert_non_null(question);
-    *ret_question = question;
+    assert_non_null(request);
+    *ret_request = request;
     client->n_answer = 0;
     client->answer[0] = client->notes[0] = '\0';
     rc = queries_find_command(name, &command, &client->err);
     if (rc == 0) {
-        queries_set_command(question, command);
-        rc = set_parameters(question, parameters, &client->err);
+        queries_set_command(request, command);
+        rc = set_parameters(request, parameters, &client->err);
     }
-    return rc == 0 && path ? queries_set_database(question, path, &client->err) : rc;
+    return rc == 0 && path ? queries_set_database(request, path, &client->err) : rc;
 }
 
-static int ask_question(struct client *client, struct queries *question)
+static int ask_request(struct client *client, struct query_request *request)
 {
     const struct queries_output output = {.write = take_answer, .context = client};
 
-    return queries_ask(question, &output, &client->err);
+    return queries_run(request, &output, &client->err);
 }
 
 static int ask(struct client *client, const char *name, const char *path, const char *parameters)
 {
-    struct queries *question;
-    int rc = make_question(client, name, path, parameters, &question);
+    struct query_request *request;
+    int rc = make_request(client, name, path, parameters, &request);
 
     if (rc == 0)
-        rc = ask_question(client, question);
-    queries_free(question);
+        rc = ask_request(client, request);
+    queries_free(request);
     return rc;
 }
 
@@ -222,8 +222,8 @@ TEST(test_answers)
     assert_int_equal(ask(&client, "processes", one_db, "fail-if=pid < 0"), 0);
 }
 
-/* Filters stand in the tables of a connection: the next question must not see them. */
-TEST(test_filters_end_with_their_question)
+/* Filters stand in the tables of a connection: the next request must not see them. */
+TEST(test_filters_end_with_their_request)
 {
     static struct client all, some, again;
 
@@ -290,7 +290,7 @@ TEST(test_every_parameter_is_found_by_its_names)
     assert_true(n > 50);
 }
 
-/* Two threads, each with questions of its own to the same two databases. */
+/* Two threads, each with requests of its own to the same two databases. */
 struct requester {
     pthread_t thread;
     const char *parameters;
@@ -315,20 +315,20 @@ static void *ask_often(void *argument)
 TEST(test_threads)
 {
     static struct client answers[2][2];
-    struct requester askers[2] = {{.parameters = "format=json"},
-                                  {.parameters = "format=csv&group_allocations_min=5"}};
+    struct requester requesters[2] = {{.parameters = "format=json"},
+                                      {.parameters = "format=csv&group_allocations_min=5"}};
 
     for (int i = 0; i < 2; i++) {
         for (int k = 0; k < 2; k++) {
             assert_int_equal(
-                ask(&answers[i][k], "leaks", k ? three_db : one_db, askers[i].parameters), 0);
-            askers[i].expected[k] = answers[i][k].answer;
+                ask(&answers[i][k], "leaks", k ? three_db : one_db, requesters[i].parameters), 0);
+            requesters[i].expected[k] = answers[i][k].answer;
         }
-        assert_int_equal(pthread_create(&askers[i].thread, NULL, ask_often, &askers[i]), 0);
+        assert_int_equal(pthread_create(&requesters[i].thread, NULL, ask_often, &requesters[i]), 0);
     }
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(pthread_join(askers[i].thread, NULL), 0);
-        assert_int_equal(askers[i].n_wrong, 0);
+        assert_int_equal(pthread_join(requesters[i].thread, NULL), 0);
+        assert_int_equal(requesters[i].n_wrong, 0);
     }
 }
 
@@ -338,7 +338,7 @@ static const char endless[] =
 
 struct waiting {
     struct client client;
-    struct queries *question;
+    struct query_request *request;
     int rc;
 };
 
@@ -346,30 +346,30 @@ static void *ask_waiting(void *argument)
 {
     struct waiting *waiting = argument;
 
-    waiting->rc = ask_question(&waiting->client, waiting->question);
+    waiting->rc = ask_request(&waiting->client, waiting->request);
     return NULL;
 }
 
 /* Others go on, and what is interrupted before it is asked is not answered. */
-TEST(test_interrupt_ends_one_question)
+TEST(test_interrupt_ends_one_request)
 {
     static struct waiting waiting;
     static struct client other;
     pthread_t thread;
 
-    assert_int_equal(make_question(&waiting.client, "sql", one_db, endless, &waiting.question), 0);
+    assert_int_equal(make_request(&waiting.client, "sql", one_db, endless, &waiting.request), 0);
     assert_int_equal(pthread_create(&thread, NULL, ask_waiting, &waiting), 0);
     assert_int_equal(ask(&other, "leaks", one_db, ""), 0);
-    queries_interrupt(waiting.question);
+    queries_interrupt(waiting.request);
     assert_int_equal(ask(&other, "leaks", three_db, ""), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(waiting.rc, ERROR_INTERRUPTED);
     assert_non_null(strstr(waiting.client.err.text, "interrupted"));
-    queries_free(waiting.question);
-    assert_int_equal(make_question(&waiting.client, "leaks", one_db, "", &waiting.question), 0);
-    queries_interrupt(waiting.question);
-    assert_int_equal(ask_question(&waiting.client, waiting.question), ERROR_INTERRUPTED);
-    queries_free(waiting.question);
+    queries_free(waiting.request);
+    assert_int_equal(make_request(&waiting.client, "leaks", one_db, "", &waiting.request), 0);
+    queries_interrupt(waiting.request);
+    assert_int_equal(ask_request(&waiting.client, waiting.request), ERROR_INTERRUPTED);
+    queries_free(waiting.request);
 }
 
 TEST(test_time_limit)
@@ -389,7 +389,7 @@ enum {
 };
 
 struct reader {
-    struct queries *question;
+    struct query_request *request;
     size_t n_bytes;
 };
 
@@ -400,12 +400,11 @@ static bool read_enough(void *context, const char *data, size_t size)
     (void)data;
     reader->n_bytes += size;
     if (reader->n_bytes > ENOUGH_BYTES)
-        queries_interrupt(reader->question);
+        queries_interrupt(reader->request);
     return true;
 }
 
-/* What is as long as the square of the depth, or takes as long to be found out, ends in the midst
- * of it. */
+/* Answers as long as the square of the depth, or as slow to compute, are ended halfway. */
 TEST(test_ends_within_deep_stacks)
 {
     static const char *const asked[][2] = {
@@ -421,19 +420,19 @@ TEST(test_ends_within_deep_stacks)
         struct timespec begin, end;
 
         (void)snprintf(parameters, sizeof(parameters), "time_limit=200ms&%s", asked[i][1]);
-        assert_int_equal(make_question(&client, asked[i][0], deep_db, parameters, &reader.question),
+        assert_int_equal(make_request(&client, asked[i][0], deep_db, parameters, &reader.request),
                          0);
         (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
-        if (queries_ask(reader.question, &output, &client.err) != ERROR_INTERRUPTED)
+        if (queries_run(reader.request, &output, &client.err) != ERROR_INTERRUPTED)
             fail_msg("%s %s: %s", asked[i][0], asked[i][1], client.err.text);
         (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
         assert_in_range(reader.n_bytes, 0, 2 * ENOUGH_BYTES);
         assert_in_range(end.tv_sec - begin.tv_sec, 0, 3);
-        queries_free(reader.question);
+        queries_free(reader.request);
     }
 }
 
-/* Whatever is asked, rightly or not: stdout and stderr stay as they are. */
+/* No request, valid or not, changes stdout and stderr. */
 TEST(test_nothing_is_printed)
 {
     static struct client client;

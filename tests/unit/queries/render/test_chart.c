@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The axes of a chart have round figures, and the highest value is below the last line. */
+/* The axes of a chart have round numbers, and the highest value is below the last line. */
 #include "queries/render/chart.h"
 #include "tests/lib/unit.h"
 

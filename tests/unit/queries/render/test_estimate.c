@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Figures with half of the width of their interval, and what is one of them. */
+/* Numbers with half of the width of their interval, and the rule for single samples. */
 #include "queries/render/estimate.h"
 #include "tests/lib/unit.h"
 

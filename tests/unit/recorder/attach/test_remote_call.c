@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which threads are known not to be on their way through our code. */
+/* Which threads are known not to execute the collector's code. */
 #include "recorder/attach/remote_call.h"
 
 #include <fcntl.h>
@@ -68,7 +68,7 @@ static void a_program_blocks_its_signals(void **unused)
     assert_true(is_outside(~(UINT64_C(3) << (32 - 1)), true));
 }
 
-/* As our code does, on whatever stack. */
+/* As the collector's code does, on any stack. */
 static void all_are_blocked_on_the_way(void **unused)
 {
     (void)unused;

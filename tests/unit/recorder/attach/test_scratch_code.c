@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* In this system's ld.so there is such code; in one that begins in another way, or calls what is no
- * whole function, there is none. */
+/* This system's ld.so has such code; one with another beginning, or that calls an incomplete
+ * function, has none. */
 #include "recorder/attach/scratch_code.h"
 
 #include <elf.h>
@@ -21,10 +21,10 @@
 static const char loader[] = "/lib64/ld-linux-x86-64.so.2";
 
 enum {
-    MOST_BYTES = 1 << 20
+    MAX_BYTES = 1 << 20
 };
 
-static uint8_t bytes[MOST_BYTES];
+static uint8_t bytes[MAX_BYTES];
 
 static size_t load(void)
 {
@@ -38,7 +38,7 @@ static size_t load(void)
     return (size_t)n;
 }
 
-/* Where its entry point is in the file. */
+/* The offset of its entry point in the file. */
 static size_t entry_offset(void)
 {
     const Elf64_Ehdr *header = (const void *)bytes;
@@ -104,8 +104,8 @@ static void test_no_function(void **state)
     assert_false(find_in_copy(n, &code));
 }
 
-/* What a process has at the path of its ld.so is its own choice: it may neither hold us nor keep us
- * busy. */
+/* A process may have any file at the path of its ld.so: it must neither block the recorder nor keep
+ * it busy. */
 static void test_hostile(void **state)
 {
     const Elf64_Ehdr *header = (const void *)bytes;

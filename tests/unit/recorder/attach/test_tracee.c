@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is said to trace a thread that cannot be traced. */
+/* Which process is named as tracer of a thread that cannot be traced. */
 #include "recorder/attach/tracee.h"
 
 #include <pthread.h>
@@ -64,8 +64,8 @@ static void *hold(void *context)
     return NULL;
 }
 
-/* As one that was joined may be, whom the kernel is still about to end. */
-static void a_thread_of_ours_is_no_debugger(void **unused)
+/* As a joined thread may be, which the kernel is still about to end. */
+static void a_thread_of_the_recorder_is_no_debugger(void **unused)
 {
     struct holder holder = {.pid = start()};
     struct error err;
@@ -106,7 +106,7 @@ static void another_process_is(void **unused)
         _exit(1);
     }
     assert_int_equal(read(ready[0], &byte, 1), 1);
-    if (byte == 'y') { /* else only a parent may trace here */
+    if (byte == 'y') { /* otherwise only a parent may trace here */
         assert_false(stop(pid, &err));
         assert_non_null(strstr(err.text, "a debugger"));
     }
@@ -117,7 +117,7 @@ static void another_process_is(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_thread_of_ours_is_no_debugger),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_thread_of_the_recorder_is_no_debugger),
                                        cmocka_unit_test(another_process_is)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is left out plus what is kept is what was, for every stack. */
+/* Elided blocks plus remaining events equal the original totals, for every stack. */
 #include "lib/totals/report_classes.h"
 #include "recorder/pack/elide.h"
 #include "recorder/pack/elide_clock.h"
@@ -151,14 +151,14 @@ static void sum(const uint64_t *words, uint32_t n_words, struct sums *ret_sums)
     }
 }
 
-/* Culls and checks the sums; returns how many blocks were left out. */
+/* Elides and checks the sums; returns how many blocks were elided. */
 static uint64_t elide(struct fixture *fixture, double ticks_per_ns)
 {
     struct elide *elide = elide_new(MAX_NS);
-    const struct log_file file = {.start_ticks = 1000,
-                                  .start_monotonic_ns = 1000,
-                                  .last_ticks = 1000 + (uint64_t)(1e9 * ticks_per_ns),
-                                  .last_monotonic_ns = 1000 + 1000000000};
+    const struct log_header file = {.start_ticks = 1000,
+                                    .start_monotonic_ns = 1000,
+                                    .last_ticks = 1000 + (uint64_t)(1e9 * ticks_per_ns),
+                                    .last_monotonic_ns = 1000 + 1000000000};
     uint32_t n_bytes = fixture->n_words * 8;
 
     fixture->segment.base_ticks = 1000 + (uint64_t)((double)base_ns * ticks_per_ns);
@@ -225,7 +225,7 @@ static void short_lived_blocks_go(void **state)
     assert_int_equal(elide(fixture, 1), 100);
 }
 
-/* CU-1: sizes of a stack that differ are told apart, and so is what was freed at once. */
+/* CU-1: different sizes of a stack are told apart, and so are immediately freed blocks. */
 static void classes_and_temporaries_are_kept(void **state)
 {
     struct fixture *fixture = *state;
@@ -318,8 +318,8 @@ static void groups_of_what_is_gone_go(void **state)
     assert_int_equal(count_kind(fixture, LOG_GROUP), 101);
 }
 
-/* Nobody looks at what other blocks there are where one is moved to another group, or given out by
- * a pool. */
+/* The number of other blocks does not matter for a block that is moved to another group, or given
+ * out by a pool. */
 static void a_move_parts_nothing(void **state)
 {
     struct fixture *fixture = *state;
@@ -338,8 +338,8 @@ static void a_move_parts_nothing(void **state)
     assert_int_equal(count_kind(fixture, LOG_MOVE), 10);
 }
 
-/* CU-4: what is born between a realloc and the free of its block is told with what came before
- * where that changes nothing. */
+/* CU-4: allocations between a realloc and the free of its block are counted with earlier ones if
+ * that changes nothing. */
 static void allocations_are_reported_together(void **state)
 {
     struct fixture *fixture = *state;
@@ -358,7 +358,7 @@ static void allocations_are_reported_together(void **state)
     assert_in_range(count_kind(fixture, LOG_ELIDED_ALLOCATIONS), 1, 3);
 }
 
-/* CU-4: what the segment's end parts from its free was born behind all that was taken out. */
+/* CU-4: a block whose free is in the next segment was allocated after all elided ones. */
 static void totals_stand_before_what_follows(void **state)
 {
     struct fixture *fixture = *state;
@@ -414,7 +414,7 @@ static void blocks_of_another_thread_stay(void **state)
     assert_int_equal(elide(fixture, 1), 1);
 }
 
-/* Of each group apart; what is freed in another group, or changes its owner, stays. */
+/* Each group is counted apart; a block freed in another group, or moved to another one, stays. */
 static void groups_are_apart(void **state)
 {
     struct fixture *fixture = *state;
@@ -453,7 +453,7 @@ static void sums_hold_for_many_stacks(void **state)
     assert_true(elide(fixture, 1) > 100);
 }
 
-/* What another thread did to a block, in a segment of its own. */
+/* Another thread's events of a block, in a segment of its own. */
 static void do_elsewhere(struct fixture *fixture, unsigned kind, uint64_t address, uint64_t ticks)
 {
     struct log_segment segment = {.thread = 2, .base_ticks = 1000 + base_ns + ticks};
@@ -501,7 +501,7 @@ static void a_block_that_another_thread_moved_stays(void **state)
 }
 
 /* CU-8 */
-static void nothing_spans_an_instant_of_another_thread(void **state)
+static void no_batch_spans_a_synchronization_point_of_another_thread(void **state)
 {
     static const unsigned kinds[] = {LOG_PHASE,       LOG_TRACING, LOG_MARK,
                                      LOG_OBJECT_WALK, LOG_FORK,    LOG_END};
@@ -543,7 +543,7 @@ static void frees_of_the_thread_itself_do_not_matter(void **state)
 }
 
 /* CU-5 */
-static void what_lives_at_the_peak_stays(void **state)
+static void blocks_live_at_the_peak_are_not_elided(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -577,8 +577,8 @@ static void later_peaks_stay_where_they_are_higher(void **state)
     assert_int_equal(elide(fixture, 1), 3);
 }
 
-/* A stretch that begins within an instant: what ends before that does was never highest. */
-static void what_lives_within_an_instant_is_no_peak(void **state)
+/* A batch that begins within one timestamp: frees before that time were never the highest sum. */
+static void blocks_freed_at_the_same_time_make_no_peak(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -618,9 +618,9 @@ static void every_peak_stays_where_others_free(void **state)
     assert_int_equal(elide(fixture, 1), 1);
 }
 
-/* A block that another thread freed ended then, not when we free what that thread has at its place
- * since. */
-static void what_others_freed_does_not_end_again(void **state)
+/* A block freed by another thread ended then, not when this thread frees a later block at its
+ * address. */
+static void blocks_freed_by_other_threads_are_freed_once(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -641,7 +641,7 @@ static void what_others_freed_does_not_end_again(void **state)
     assert_int_equal(elide(fixture, 1), 0);
 }
 
-/* CU-1: what was born in one bucket of the timeline and ended in the next. */
+/* CU-1: blocks allocated in one bucket of the timeline and freed in the next. */
 static void buckets_are_apart(void **state)
 {
     struct fixture *fixture = *state;
@@ -655,7 +655,7 @@ static void buckets_are_apart(void **state)
 }
 
 /* CU-7 */
-static void what_was_reported_stays(void **state)
+static void reported_records_stay(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -671,7 +671,7 @@ static void what_was_reported_stays(void **state)
     assert_int_equal(elide(fixture, 1), 0);
 }
 
-/* Births before the end of the first block at `address`, as the importer counts them. */
+/* Allocations before the free of the first block at `address`, as the importer counts them. */
 static uint64_t allocations_until_end(const uint64_t *words, uint32_t n_words, uint64_t address)
 {
     uint64_t allocations = 0;
@@ -691,12 +691,12 @@ static uint64_t allocations_until_end(const uint64_t *words, uint32_t n_words, u
     return UINT64_MAX;
 }
 
-/* CU-4: of a block that stays, and has one at most or more between its birth and its end. */
+/* CU-4: of a block that stays, with at most one or more between its allocation and its free. */
 static void temporaries_can_be_reported(void **state)
 {
     for (uint64_t n_between = 0; n_between < 4; n_between++) {
         struct fixture *fixture = *state;
-        struct log_file file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
+        struct log_header file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
         struct elide *elide = elide_new(ELIDE_ANY_AGE);
         uint32_t n_bytes;
 
@@ -728,7 +728,7 @@ static void temporaries_can_be_reported(void **state)
     }
 }
 
-/* A thread that goes on in the segment of one that ended has made none of its blocks. */
+/* A thread that continues in the segment of an ended one has made none of its blocks. */
 static void threads_of_a_segment_are_apart(void **state)
 {
     struct fixture *fixture = *state;
@@ -747,11 +747,11 @@ static void threads_of_a_segment_are_apart(void **state)
     assert_int_equal(elide(fixture, 1), 1); /* the other is its peak */
 }
 
-/* CU-4, of a block from before that a thread ends which goes on in the segment of another one. */
+/* CU-4, for an older block freed by a thread that continues in the segment of another one. */
 static void allocations_are_reported_by_thread(void **state)
 {
     struct fixture *fixture = *state;
-    struct log_file file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
+    struct log_header file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
     struct elide *elide = elide_new(ELIDE_ANY_AGE);
     uint64_t allocations = 0;
     bool is_reported = false;
@@ -790,12 +790,12 @@ static void allocations_are_reported_by_thread(void **state)
     elide_free(elide);
 }
 
-/* A segment that did not come into the log is given again: what the first time told is told again
- * (CU-6), and nothing is counted twice. */
-static void what_came_to_nothing_is_undone(void **state)
+/* A segment that was not written to the log is given again: the records of the first time are
+ * reported again (CU-6), and nothing is counted twice. */
+static void a_segment_that_was_not_written_is_undone(void **state)
 {
     struct fixture *fixture = *state;
-    struct log_file file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
+    struct log_header file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
     struct elide *elide = elide_new(ELIDE_ANY_AGE);
     uint64_t first[MAX_WORDS];
     uint32_t n_first = 0;
@@ -839,10 +839,10 @@ static void times_of_a_damaged_log_stay_in_bounds(void **state)
     (void)state;
     for (unsigned i = 0; i < N * N * N * N; i++) {
         struct elide_clock clock = {0};
-        const struct log_file file = {.start_ticks = times[i % N],
-                                      .last_ticks = times[i / N % N],
-                                      .start_monotonic_ns = times[i / N / N % N],
-                                      .last_monotonic_ns = times[i / N / N / N]};
+        const struct log_header file = {.start_ticks = times[i % N],
+                                        .last_ticks = times[i / N % N],
+                                        .start_monotonic_ns = times[i / N / N % N],
+                                        .last_monotonic_ns = times[i / N / N / N]};
         elide_clock_begin(&clock, &file);
         for (unsigned k = 0; k < N * N * N && clock.ticks_per_ns > 0; k++) {
             const struct log_segment segment = {.base_ticks = times[k % N],
@@ -851,14 +851,14 @@ static void times_of_a_damaged_log_stay_in_bounds(void **state)
             (void)elide_clock_read(&clock, &segment);
             int64_t ns = elide_clock_ns(&clock, ticks);
             int64_t margin = elide_clock_margin_ns(&clock, ticks);
-            assert_true(ns >= -ELIDE_CLOCK_MOST && ns <= 2 * ELIDE_CLOCK_MOST);
-            assert_true(margin > 0 && margin <= ELIDE_CLOCK_MOST);
+            assert_true(ns >= -ELIDE_CLOCK_MAX && ns <= 2 * ELIDE_CLOCK_MAX);
+            assert_true(margin > 0 && margin <= ELIDE_CLOCK_MAX);
             assert_true(ns < 0 || elide_clock_bucket_end(ns) > ns);
         }
     }
 }
 
-/* What is mixed is counted by class, in a table of so many. */
+/* Mixed sizes are counted by class, in a table of limited size. */
 static void classes_of_what_is_mixed_have_room(void **state)
 {
     (void)state;
@@ -881,21 +881,24 @@ int main(void)
         cmocka_unit_test_setup_teardown(groups_are_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_block_that_changed_hands_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_block_that_another_thread_moved_stays, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(nothing_spans_an_instant_of_another_thread, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(no_batch_spans_a_synchronization_point_of_another_thread,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(frees_of_the_thread_itself_do_not_matter, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(what_lives_at_the_peak_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(blocks_live_at_the_peak_are_not_elided, set_up, tear_down),
         cmocka_unit_test_setup_teardown(later_peaks_stay_where_they_are_higher, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_lives_within_an_instant_is_no_peak, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(blocks_freed_at_the_same_time_make_no_peak, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(every_peak_stays_where_others_free, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_others_freed_does_not_end_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(blocks_freed_by_other_threads_are_freed_once, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(buckets_are_apart, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_was_reported_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reported_records_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(temporaries_can_be_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(threads_of_a_segment_are_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(allocations_are_reported_by_thread, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_came_to_nothing_is_undone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_segment_that_was_not_written_is_undone, set_up,
+                                        tear_down),
         cmocka_unit_test(times_of_a_damaged_log_stay_in_bounds),
         cmocka_unit_test(classes_of_what_is_mixed_have_room),
         cmocka_unit_test_setup_teardown(sums_hold_for_many_stacks, set_up, tear_down),

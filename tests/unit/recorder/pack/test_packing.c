@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The recorder is killed at every step of packing while a program fills the pool: whatever the
- * step, the packed file and the pool together hold every event, and --pack makes one log of them
- * that holds each exactly once, and its stack before it. And a program that does harm to its live
- * log keeps what was read of it until then, and harms not the recorder.
+ * The recorder is killed at every step of packing while a program fills the pool. After each step
+ * the packed file and the pool together hold every event. --pack makes one log of them that holds
+ * each exactly once, and its stack before it. If a program damages its live log, everything read
+ * before is kept, and the recorder is not harmed.
  */
 #include "lib/base/fault_point.h"
 #include "lib/process/writer_liveness.h"
-#include "recorder/cli/offline.h"
+#include "recorder/cli/pack_command.h"
 #include "recorder/pack/frame_index.h"
 #include "recorder/pack/packed_log.h"
 #include "recorder/session/recording.h"
@@ -75,7 +75,7 @@ static void note_end(int number)
     is_program_gone = 1;
 }
 
-/* Packs until SIGUSR1 says that the program is gone, then finishes. */
+/* Packs until SIGUSR1 announces the end of the program, then finishes. */
 static void run_recorder(struct recording *recording)
 {
     const struct timespec pause = {.tv_nsec = 200000};
@@ -229,7 +229,7 @@ static void nothing_is_lost_undisturbed(void **state)
     check_all_there(1);
 }
 
-/* A pid that nobody has any more, as of a recorder and a program that are both gone. */
+/* A PID without a process, as of a recorder and a program that have both exited. */
 static void orphan_live_log(void)
 {
     struct live_log live;
@@ -255,7 +255,7 @@ static void kill_at(const char *point, uint64_t want_trailers)
         fail_msg("the recorder never came to '%s'", point);
     check_all_there(want_trailers);
     orphan_live_log();
-    assert_int_equal(offline_pack(&options, NULL), 0);
+    assert_int_equal(pack_command_run(&options, NULL), 0);
     assert_int_not_equal(access(live_path, F_OK), 0);
     check_all_there(1);
 }
@@ -273,10 +273,10 @@ static void nothing_is_lost_at_any_step(void **state)
     kill_at("finished", 1);
 }
 
-/* ---- a program that does harm to its live log ------------------------------------------------ */
+/* ---- a program that damages its live log ----------------------------------------------------- */
 
 /* While the recorder stood still between two looks, the program added far more than it had seen. */
-static void a_pool_may_grow_at_any_instant(void **state)
+static void a_pool_may_grow_at_any_time(void **state)
 {
     struct fake_collector fake;
     struct recording *recording;
@@ -345,10 +345,10 @@ static void end(struct recording *recording, struct fake_collector *fake,
     recording_free(recording);
 }
 
-/* What was read is kept, and whose log it is; the file says that the rest is missing. */
+/* Packed data is kept, with its process; the file says that the rest is missing. */
 static void a_live_log_may_be_cut(void **state)
 {
-    const uint64_t run_id_bytes = offsetof(struct log_file, run_id);
+    const uint64_t run_id_bytes = offsetof(struct log_header, run_id);
     struct fake_collector fake;
     struct recording *recording = begin(&fake, 30000);
     uint64_t run_id = recording->live.seen.run_id;
@@ -417,7 +417,7 @@ static void scribble(struct fake_collector *fake)
     }
 }
 
-static void a_live_log_may_be_overwritten_meanwhile(void **state)
+static void a_live_log_may_be_overwritten_during_packing(void **state)
 {
     struct fake_collector fake;
     struct recording *recording = begin(&fake, N_EVENTS / 8);
@@ -448,7 +448,7 @@ static void pack_some(struct recording *recording, struct fake_collector *fake)
     assert_int_equal(n_packed, 1);
 }
 
-/* LI-4: though what the header says of the clocks is hardly more than another shift the second
+/* LI-3: though what the header says of the clocks is hardly more than another shift the second
  * time, or nothing the first time. */
 static void all_events_are_rounded_alike(void **state)
 {
@@ -492,7 +492,7 @@ static void all_events_are_rounded_alike(void **state)
     }
 }
 
-/* Nobody else may read where the program's memory was. */
+/* Other users must not read the program's memory. */
 static void logs_are_their_owners(void **state)
 {
     struct fake_collector fake;
@@ -511,9 +511,9 @@ static void logs_are_their_owners(void **state)
     assert_int_equal(status.st_mode & 0777, 0600);
 }
 
-/* Who looks whether a log is being recorded neither looks like its recorder nor keeps the lock from
- * it. */
-static void who_looks_changes_nothing(void **state)
+/* A check whether a log is being recorded neither looks like its recorder nor blocks the recorder's
+ * lock. */
+static void checks_for_a_recorder_change_nothing(void **state)
 {
     struct packed_log log;
     int looker;
@@ -522,7 +522,7 @@ static void who_looks_changes_nothing(void **state)
     assert_int_equal(packed_log_create(path, true, &log, NULL), 0);
     assert_true(file_lock_is_taken(path));
     assert_int_equal(flock(log.fd, LOCK_UN), 0);
-    log.is_locked = false; /* as if somebody had looked when it was made */
+    log.is_locked = false; /* as if it was checked when it was made */
     looker = open(path, O_RDONLY | O_CLOEXEC);
     assert_int_equal(flock(looker, LOCK_SH | LOCK_NB), 0);
     assert_false(file_lock_is_taken(path));
@@ -540,13 +540,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_lost_undisturbed),
         cmocka_unit_test(nothing_is_lost_at_any_step),
-        cmocka_unit_test(a_pool_may_grow_at_any_instant),
+        cmocka_unit_test(a_pool_may_grow_at_any_time),
         cmocka_unit_test(a_live_log_may_be_cut),
         cmocka_unit_test(a_live_log_may_be_made_huge),
-        cmocka_unit_test(a_live_log_may_be_overwritten_meanwhile),
+        cmocka_unit_test(a_live_log_may_be_overwritten_during_packing),
         cmocka_unit_test(all_events_are_rounded_alike),
         cmocka_unit_test(logs_are_their_owners),
-        cmocka_unit_test(who_looks_changes_nothing),
+        cmocka_unit_test(checks_for_a_recorder_change_nothing),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is missing at the end of a run: from definitions that come in any order, and the ends of
+/* Which processes are missing at the end of a run: from definitions in any order, and the ends of
  * logs. */
 #include "recorder/pack/process_tree.h"
 
@@ -15,7 +15,7 @@
 enum {
     PARENT = 4000001, /* no process has these, so no name is found */
     CHILD = 4000002,
-    NOBODY = 4000003,
+    UNKNOWN = 4000003,
 };
 
 static struct process_tree *process_tree;
@@ -69,7 +69,7 @@ static void one_without_log_is_missing(void **state)
     assert_int_equal(count(PROCESS_TREE_NO_LOG), 0);
 }
 
-static void who_had_no_room_is_reported_apart(void **state)
+static void processes_without_log_space_are_reported_separately(void **state)
 {
     (void)state;
     define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "");
@@ -84,7 +84,7 @@ static void who_had_no_room_is_reported_apart(void **state)
     assert_int_equal(count(PROCESS_TREE_PART_ROOM), 1);
 }
 
-/* What is not packed is said of the log. */
+/* An unpacked log is reported as such. */
 static void a_raw_log_is_a_log(void **state)
 {
     (void)state;
@@ -108,7 +108,7 @@ static void the_latest_word_counts(void **state)
     assert_int_equal(count(PROCESS_TREE_NO_LOG), 1);
 }
 
-/* Its log has the pid that it has there, which is another one's here. */
+/* Its log has the PID of its own namespace, which belongs to another process here. */
 static void one_in_another_pid_namespace_is_not_missing(void **state)
 {
     (void)state;
@@ -118,9 +118,9 @@ static void one_in_another_pid_namespace_is_not_missing(void **state)
     assert_int_equal(count(PROCESS_TREE_NO_LOG), 0);
     assert_int_equal(count(PROCESS_TREE_RUNNING), 2);
     assert_null(strchr(who, '('));
-    define(LOG_DEF_CHILD, NOBODY, LOG_CHILD_BEGINS, 5, "/tmp/run.dat.201.0.live");
+    define(LOG_DEF_CHILD, UNKNOWN, LOG_CHILD_BEGINS, 5, "/tmp/run.dat.201.0.live");
     assert_int_equal(count(PROCESS_TREE_NO_LOG),
-                     2); /* whose the log is that is there nobody knows */
+                     2); /* the owner of the existing log is not known */
 }
 
 /* Logs of later images may be finished before those of earlier ones. */
@@ -141,14 +141,14 @@ static void an_exec_without_successor_is_reported(void **state)
     assert_int_equal(count(PROCESS_TREE_WENT_ON), 0);
 }
 
-static void who_may_yet_make_a_log_is_expected(void **state)
+static void a_process_that_may_still_create_a_log_is_expected(void **state)
 {
     (void)state;
     assert_false(process_tree_is_expecting(process_tree));
     define(LOG_DEF_CHILD, (uint64_t)getpid(), LOG_CHILD_BEGINS, 5, "");
     assert_true(process_tree_is_expecting(process_tree)); /* it is alive */
     process_tree_note_log(process_tree, getpid(), true);
-    define(LOG_DEF_CHILD, NOBODY, LOG_CHILD_BEGINS, 5, "");
+    define(LOG_DEF_CHILD, UNKNOWN, LOG_CHILD_BEGINS, 5, "");
     assert_false(process_tree_is_expecting(process_tree));
     process_tree_note_started(process_tree, 3); /* one more than was announced: a daemon */
     assert_true(process_tree_is_expecting(process_tree));
@@ -183,12 +183,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_without_log_is_missing, make, destroy),
-        cmocka_unit_test_setup_teardown(who_had_no_room_is_reported_apart, make, destroy),
+        cmocka_unit_test_setup_teardown(processes_without_log_space_are_reported_separately, make,
+                                        destroy),
         cmocka_unit_test_setup_teardown(a_raw_log_is_a_log, make, destroy),
         cmocka_unit_test_setup_teardown(the_latest_word_counts, make, destroy),
         cmocka_unit_test_setup_teardown(one_in_another_pid_namespace_is_not_missing, make, destroy),
         cmocka_unit_test_setup_teardown(an_exec_without_successor_is_reported, make, destroy),
-        cmocka_unit_test_setup_teardown(who_may_yet_make_a_log_is_expected, make, destroy),
+        cmocka_unit_test_setup_teardown(a_process_that_may_still_create_a_log_is_expected, make,
+                                        destroy),
         cmocka_unit_test_setup_teardown(long_lists_are_cut, make, destroy),
         cmocka_unit_test_setup_teardown(lengths_are_checked, make, destroy),
     };

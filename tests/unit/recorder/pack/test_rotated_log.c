@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A generation that cannot be begun, as the disk is full, leaves nothing that would be in the way
- * once it has room again. Whatever becomes of who takes them in, they have their bound; what is
- * removed makes room. */
+/* A rotated file that cannot be begun because the disk is full leaves nothing behind that matters
+ * later. Rotated files have a limit, whatever happens to the follower; removed files make room. */
 #include "lib/logfile/log_rotation.h"
 #include "recorder/pack/rotated_log.h"
 
@@ -58,7 +57,7 @@ static bool is_there(const char *name)
 
 static void it_is_begun_once_there_is_room(void **state)
 {
-    const struct log_file file = {.run_id = 1};
+    const struct log_header file = {.run_id = 1};
     const char frame[4096] = {1};
     struct rotated_log_run run = {.log_path = path};
     struct rotated_log rotated;
@@ -66,7 +65,7 @@ static void it_is_begun_once_there_is_room(void **state)
 
     (void)state;
     rotated_log_init(&rotated, path, &run);
-    rotated.most_bytes = LOG_FILE_HEADER_BYTES + sizeof(frame);
+    rotated.max_bytes = LOG_FILE_HEADER_BYTES + sizeof(frame);
     assert_int_equal(rotated_log_append(&rotated, &file, frame, sizeof(frame), &err), 0);
     failure = EIO;
     assert_int_not_equal(rotated_log_append(&rotated, &file, frame, sizeof(frame), &err), 0);
@@ -90,11 +89,11 @@ static uint64_t bytes_there(void)
     return log_rotation_run_bytes(path);
 }
 
-/* Appends until there is no room, or `most` frames. */
+/* Appends until there is no space, or `most` frames. */
 static size_t append(struct rotated_log *rotated, size_t most)
 {
     static const char frame[65536] = {1};
-    const struct log_file file = {.run_id = 1};
+    const struct log_header file = {.run_id = 1};
     struct error err;
     size_t n = 0;
 
@@ -103,9 +102,9 @@ static size_t append(struct rotated_log *rotated, size_t most)
     return n;
 }
 
-static void those_of_all_logs_of_a_run_have_a_bound(void **state)
+static void rotated_files_of_all_logs_have_one_limit(void **state)
 {
-    const uint64_t bound = LOG_ROTATION_MOST * LOG_ROTATION_BYTES;
+    const uint64_t bound = LOG_ROTATION_MAX * LOG_ROTATION_BYTES;
     struct rotated_log_run run = {.log_path = path};
     struct rotated_log parent, child;
     char child_path[64];
@@ -135,7 +134,7 @@ static void those_of_all_logs_of_a_run_have_a_bound(void **state)
 
 static void a_log_without_a_header_is_not_made_to_look_like_another_file(void **state)
 {
-    const struct log_file file = {.run_id = 1};
+    const struct log_header file = {.run_id = 1};
     struct packed_log log;
     struct error err;
 
@@ -152,7 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_begun_once_there_is_room),
-        cmocka_unit_test(those_of_all_logs_of_a_run_have_a_bound),
+        cmocka_unit_test(rotated_files_of_all_logs_have_one_limit),
         cmocka_unit_test(a_log_without_a_header_is_not_made_to_look_like_another_file),
     };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is elided, and what stays as it is because somebody may have read it (PG-5), or asks about
- * an instant (PG-6). */
+/* Which blocks are elided, and which stay because they may have been read (PG-5), or because a time
+ * was requested (PG-6). */
 #include "lib/base/clock_pair.h"
 #include "lib/base/monotonic.h"
 #include "recorder/pack/elide.h"
@@ -54,7 +54,7 @@ static void step(struct fixture *fixture)
 static int begin(void **state)
 {
     static struct fixture fixture;
-    struct log_file *file;
+    struct log_header *file;
 
     assert_non_null(mkdtemp(folder));
     (void)snprintf(path, sizeof(path), "%s/run.dat", folder);
@@ -83,7 +83,7 @@ static int end(void **state)
     return 0;
 }
 
-/* A segment of blocks that were freed at once, the first one at this instant; sealed. */
+/* A segment of immediately freed blocks, the first one at this time; sealed. */
 static void write_pairs(struct fixture *fixture, uint64_t first_ns)
 {
     struct fake_collector *fake = &fixture->fake;
@@ -114,7 +114,7 @@ static uint64_t n_elided_of(struct fixture *fixture, uint64_t first_ns)
     return elide_count(fixture->recording->packing->elide) - n_before;
 }
 
-/* Of what a program does now, a little behind an instant that was held. */
+/* Of current events, a little after a requested time. */
 static void assert_elided(struct fixture *fixture)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
@@ -123,7 +123,7 @@ static void assert_elided(struct fixture *fixture)
     assert_in_range(n_elided_of(fixture, monotonic_now_ns()), N_PAIRS / 4, N_PAIRS);
 }
 
-static void what_is_new_is_elided(void **state)
+static void new_segments_are_elided(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -131,7 +131,7 @@ static void what_is_new_is_elided(void **state)
     assert_elided(fixture);
 }
 
-static void what_may_have_been_read_stays(void **state)
+static void segments_that_may_have_been_read_are_not_elided(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -143,8 +143,9 @@ static void what_may_have_been_read_stays(void **state)
     assert_true(watermark_of(fixture) >= watermark);
 }
 
-/* What waits is elided though it is old; but not what was already said to stay. */
-static void what_waits_is_elided(void **state)
+/* Waiting segments are elided though they are old, but not those that were already reported to
+ * stay. */
+static void waiting_segments_are_elided(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -153,12 +154,12 @@ static void what_waits_is_elided(void **state)
     assert_in_range(n_elided_of(fixture, monotonic_now_ns() - 2 * PACKING_WATERMARK_NS),
                     N_PAIRS / 4, N_PAIRS);
     assert_int_equal(n_elided_of(fixture, monotonic_now_ns() - 3 * PACKING_WATERMARK_NS), 0);
-    assert_int_equal(n_elided_of(fixture, monotonic_now_ns() - 2 * PACKING_MOST_WATERMARK_NS), 0);
+    assert_int_equal(n_elided_of(fixture, monotonic_now_ns() - 2 * PACKING_MAX_WATERMARK_NS), 0);
 }
 
-/* Of a log that was there before its recorder (a child's), who looked before did not know that
- * somebody would elide. */
-static void what_was_there_before_stays(void **state)
+/* A log from before its recorder (a child's): an earlier reader did not know that it would be
+ * elided. */
+static void segments_from_before_the_recorder_are_not_elided(void **state)
 {
     struct fixture *fixture = *state;
     uint64_t begun_ns = fixture->recording->packing->hold_ns;
@@ -169,11 +170,11 @@ static void what_was_there_before_stays(void **state)
 }
 
 /* The program read its clocks long ago, and not well. */
-static void an_instant_is_held_after_a_pause(void **state)
+static void a_requested_time_is_held_after_a_pause(void **state)
 {
     const struct timespec moment = {.tv_nsec = 1000000}, pause = {.tv_nsec = 200000000};
     struct fixture *fixture = *state;
-    struct log_file *file = fixture->fake.log.file;
+    struct log_header *file = fixture->fake.log.file;
     uint64_t ticks, ns, ticks_after, ns_after;
 
     file->clock = LOG_CLOCK_TSC;
@@ -192,7 +193,7 @@ static void an_instant_is_held_after_a_pause(void **state)
     assert_in_range(watermark_of(fixture), ticks, 2 * ticks_after - ticks + 1000000);
 }
 
-static void nothing_is_elided_before_an_instant_that_is_asked_for(void **state)
+static void nothing_is_elided_before_a_requested_time(void **state)
 {
     struct fixture *fixture = *state;
     uint64_t instant_ns = monotonic_now_ns();
@@ -205,32 +206,33 @@ static void nothing_is_elided_before_an_instant_that_is_asked_for(void **state)
     assert_elided(fixture);
 }
 
-/* From before the program stamps its marker until its request is received. */
+/* The time between the stamp of the program's marker and the arrival of its request. */
 static void nothing_is_elided_while_a_marker_may_come(void **state)
 {
     struct fixture *fixture = *state;
-    struct log_mailbox *question = live_log_mailbox(&fixture->fake.log);
+    struct log_mailbox *request = live_log_mailbox(&fixture->fake.log);
 
     step(fixture);
-    atomic_store(&question->phase, LOG_REQUEST_TURN);
+    atomic_store(&request->phase, LOG_REQUEST_TURN);
     assert_int_equal(n_elided_of(fixture, monotonic_now_ns()), 0);
     uint64_t marker_ns = monotonic_now_ns();
     assert_int_equal(n_elided_of(fixture, marker_ns - N_PAIRS * PAIR_NS), 0);
     assert_true(watermark_of(fixture) >= marker_ns);
-    atomic_store(&question->phase, LOG_REQUEST_POSTED);
+    atomic_store(&request->phase, LOG_REQUEST_POSTED);
     assert_elided(fixture);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_new_is_elided, begin, end),
-        cmocka_unit_test_setup_teardown(what_may_have_been_read_stays, begin, end),
-        cmocka_unit_test_setup_teardown(what_waits_is_elided, begin, end),
-        cmocka_unit_test_setup_teardown(an_instant_is_held_after_a_pause, begin, end),
-        cmocka_unit_test_setup_teardown(what_was_there_before_stays, begin, end),
-        cmocka_unit_test_setup_teardown(nothing_is_elided_before_an_instant_that_is_asked_for,
-                                        begin, end),
+        cmocka_unit_test_setup_teardown(new_segments_are_elided, begin, end),
+        cmocka_unit_test_setup_teardown(segments_that_may_have_been_read_are_not_elided, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(waiting_segments_are_elided, begin, end),
+        cmocka_unit_test_setup_teardown(a_requested_time_is_held_after_a_pause, begin, end),
+        cmocka_unit_test_setup_teardown(segments_from_before_the_recorder_are_not_elided, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(nothing_is_elided_before_a_requested_time, begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_elided_while_a_marker_may_come, begin, end),
     };
 

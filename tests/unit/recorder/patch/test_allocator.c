@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An allocator inside an executable is known by the functions that the executable defines. */
+/* An allocator inside an executable is recognized by the functions that the executable defines. */
 #include "recorder/patch/allocator.h"
 
 #include <elf.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A name says whose function it is and what its arguments mean; any other name says nothing. */
+/* A name identifies the function and its arguments; other names identify nothing. */
 #include "recorder/patch/entry_names.h"
 
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static void functions_of_known_allocators_are(void **state)
     is("_ZdaPvmSt11align_val_t", "malloc", "-p", LOG_CALL_MALLOC);
 }
 
-/* The collector hands on five arguments; of those that have more all are told, so that none is
+/* The collector passes on five arguments; functions with more report all, so that none is
  * redirected. */
 static void all_arguments_of_long_calls_are_reported(void **state)
 {
@@ -49,7 +49,7 @@ static void all_arguments_of_long_calls_are_reported(void **state)
     is("mi_theap_recalloc_aligned_at", "mimalloc", "=-pnsa-", LOG_CALL_REALLOCARRAY);
 }
 
-static void what_is_not_followed_is_known(void **state)
+static void functions_without_hooks_are_listed(void **state)
 {
     (void)state;
     is("mi_reallocf", "mimalloc", "?", LOG_CALL_REALLOC);
@@ -100,7 +100,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_of_known_allocators_are),
         cmocka_unit_test(all_arguments_of_long_calls_are_reported),
-        cmocka_unit_test(what_is_not_followed_is_known),
+        cmocka_unit_test(functions_without_hooks_are_listed),
         cmocka_unit_test(others_are_not),
         cmocka_unit_test(a_prefix_of_the_programs_own_may_be_reported),
     };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes in, verdict out: what may move, what it becomes elsewhere, and what must stay. */
+/* Which instructions may be moved, what they become elsewhere, and which must stay. */
 #include "recorder/patch/trampoline.h"
 
 #include <setjmp.h>
@@ -109,7 +109,7 @@ static void branches_and_operands_become_displacements(void **state)
     assert_int_equal(moved.fixes[0].target, g_address + 7 + 0x100);
 }
 
-static void what_cannot_move_stays(void **state)
+static void immovable_instructions_are_not_patched(void **state)
 {
     (void)state;
     is_refused(BYTES(0xc3), "short");
@@ -279,7 +279,7 @@ int main(void)
         cmocka_unit_test(whole_instructions_move_and_a_jump_leads_back),
         cmocka_unit_test(the_mark_of_an_indirect_target_stays),
         cmocka_unit_test(branches_and_operands_become_displacements),
-        cmocka_unit_test(what_cannot_move_stays),
+        cmocka_unit_test(immovable_instructions_are_not_patched),
         cmocka_unit_test(a_jump_to_the_entry_is_none_between),
         cmocka_unit_test(suspects_are_found_at_every_byte),
         cmocka_unit_test(short_branches_are_suspects_too),

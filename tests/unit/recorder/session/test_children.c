@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Logs that appear beside the program's own are packed while their processes run, and no others. */
+/* Logs of children are packed while their processes run, and no other files. */
 #include "lib/abi/file_systems.h"
 #include "recorder/pack/frame_index.h"
 #include "recorder/pack/process_tree.h"
@@ -150,7 +150,7 @@ static void a_childs_log_is_packed_while_it_runs(void **state)
 static void check_end(const struct fixture *fixture, uint32_t kind, int value, uint64_t rss_bytes)
 {
     struct frame_index frames;
-    struct log_file file;
+    struct log_header file;
 
     assert_int_equal(frame_index_open(fixture->child_path, &frames, NULL), 0);
     frame_index_get_file(&frames, &file);
@@ -177,8 +177,8 @@ static void receive_of_the_end(struct fixture *fixture)
     check_totals(fixture, 1, N_EVENTS);
 }
 
-/* exec keeps the pid: only the recorder hears how that image ended, and waits for it. What the
- * kernel counted may be of the image before it. */
+/* exec keeps the PID: only the recorder learns how that image ended, and waits for it. The kernel's
+ * counts may include the image before. */
 static void the_end_of_an_executed_image_is_the_programs(void **state)
 {
     struct fixture *fixture = *state;
@@ -196,7 +196,7 @@ static void the_kernels_count_of_a_fork_is_its_own(void **state)
     check_end(fixture, LOG_END_SIGNAL, SIGSEGV, 4096);
 }
 
-/* Nobody waited for it, but it writes nothing any more. */
+/* No process waited for it, but it writes nothing any more. */
 static void a_zombie_is_over(void **state)
 {
     struct fixture *fixture = *state;
@@ -382,7 +382,7 @@ static void refuse_one(struct fixture *fixture, struct process_tree *process_tre
     children_step(fixture->children, second_ns);
 }
 
-/* Whose log cannot be packed, as there is such a file. */
+/* A child whose log cannot be packed, because there is such a file. */
 static void what_cannot_be_packed_may_still_be_written(void **state)
 {
     struct fixture *fixture = *state;
@@ -423,7 +423,7 @@ static bool is_link(const char *path)
     return readlink(path, target, sizeof(target)) > 0;
 }
 
-/* PG-3: else its frames would be nobody's. */
+/* PG-3: otherwise its frames would have no owner. */
 static void the_header_is_written_before_what_has_no_room(void **state)
 {
     struct fixture *fixture = *state;
@@ -459,7 +459,7 @@ static void the_word_of_an_earlier_run_is_no_word_of_this_one(void **state)
     process_tree_free(process_tree);
 }
 
-/* The name is free then, and a log that gets it is seen. */
+/* The name is free then, and a later log of that name is found. */
 static void the_word_of_a_child_does_not_stay(void **state)
 {
     struct fixture *fixture = *state;
@@ -533,7 +533,7 @@ static void an_abandoned_log_has_no_recorder(void **state)
     live_log_close(&log);
 }
 
-/* An importer that neither hears that nobody asks any more nor that it shall end. */
+/* An importer that ignores both the end of requests and the termination signal. */
 static void write_deaf_importer(const struct fixture *fixture)
 {
     static const char script[] = "#!/bin/sh\ntrap '' TERM\nexec sleep 1000\n";
@@ -566,7 +566,7 @@ static void ask(const struct fixture *fixture)
     close(ends[0]);
 }
 
-/* The process ends with a question on its way. */
+/* The process ends with a request on its way. */
 static void end_while_asked(struct fixture *fixture, const struct report_service_programs *programs)
 {
     struct recording_settings asked = settings;
@@ -582,8 +582,8 @@ static void end_while_asked(struct fixture *fixture, const struct report_service
     end_child(fixture);
 }
 
-/* CH-3: whoever else has a log that fills up. */
-static void nobody_waits_for_an_importer_that_goes_on(void **state)
+/* CH-3: whichever other process has a log that fills up. */
+static void no_importer_that_continues_is_waited_for(void **state)
 {
     struct fixture *fixture = *state;
     const struct report_service_programs programs = {.import = fixture->deaf_path,
@@ -644,7 +644,7 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_files_are_left_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_abandoned_log_has_no_recorder, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(nobody_waits_for_an_importer_that_goes_on, set_up,
+        cmocka_unit_test_setup_teardown(no_importer_that_continues_is_waited_for, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_is_over_is_finished_before_the_others_are_left, set_up,
                                         tear_down),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The keeper of a bounded log is followed by another at once, but one that ends whenever it is
- * started is not started, nor heard, ten times a second; none outlives its recorder. */
+/* A failed follower of a bounded log is replaced immediately, but one that ends at each start is
+ * neither started nor waited for ten times a second; none outlives its recorder. */
 #include "lib/logfile/log_rotation.h"
 #include "recorder/session/follower_process.h"
 
@@ -31,7 +31,7 @@ static void wait_for_end(const struct follower_process *follower)
         assert_int_equal(waitid(P_PID, (id_t)follower->child.pid, &info, WEXITED | WNOWAIT), 0);
 }
 
-/* How many are begun from one time to another, where each ends at once. */
+/* How many are begun from one time to another, if each ends immediately. */
 static int count_starts(struct follower_process *follower, uint64_t from_ns, uint64_t until_ns)
 {
     int n = 0;
@@ -105,7 +105,7 @@ static void await_state(pid_t pid, char state)
         (void)usleep(1000);
 }
 
-/* As a recorder whose keeper lasts. */
+/* As a recorder whose follower lasts. */
 static void keep_one(int out)
 {
     struct follower_process follower = {.ring = {.log_path = "run.dat"}};
@@ -142,7 +142,7 @@ static void one_that_is_stopped_ends_with_its_recorder(void **state)
 int main(int argc, char **argv)
 {
     (void)argv;
-    if (argc > 1) /* as a keeper that lasts */
+    if (argc > 1) /* as a follower that lasts */
         for (;;)
             (void)pause();
     const struct CMUnitTest tests[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is sampled from outside is what the process itself knows of its heaps. */
+/* Samples from outside equal what the process itself knows about its heaps. */
 #include "recorder/session/memory_sampler.h"
 
 #include <malloc.h>
@@ -199,7 +199,7 @@ static void the_parts_end_with_stack_shared_memory_and_files(void **state)
     free(samples);
 }
 
-/* Too many runs of one mapping are merged where gaps are smallest; no byte is lost. */
+/* Too many runs of pages in one mapping are merged where gaps are smallest; no byte is lost. */
 static void many_runs_keep_their_bytes(void **state)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -232,7 +232,7 @@ static void many_runs_keep_their_bytes(void **state)
     free(samples);
 }
 
-/* A walk that took long is paid for by a pause; a change of the total hurries the next one. */
+/* After a long walk there is a pause; a change of the total makes the next one earlier. */
 static void parts_follow_changes_within_their_share(void **state)
 {
     const size_t grown_bytes = 32 << 20;

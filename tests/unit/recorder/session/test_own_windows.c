@@ -14,8 +14,8 @@ enum {
     NOTHING = -1
 };
 
-/* What is to be done at `now`, of a process that began at 100; NOTHING, or the command and the
- * reason × 16. */
+/* The due action at `now`, of a process that began at 100; NOTHING, or the command and the reason ×
+ * 16. */
 static int step(struct own_windows *windows, uint64_t now, uint64_t rss, bool is_open)
 {
     const struct own_windows_sight sight = {
@@ -35,9 +35,9 @@ static void one_begins_after_a_time_and_only_one(void **state)
     (void)state;
     assert_int_equal(step(&windows, 149, 0, false), NOTHING);
     assert_int_equal(step(&windows, 150, 0, false), LOG_COMMAND_START + 16 * LOG_SWITCH_TIME);
-    assert_int_equal(step(&windows, 151, 0, false), NOTHING); /* not obeyed yet */
+    assert_int_equal(step(&windows, 151, 0, false), NOTHING); /* not handled yet */
     assert_int_equal(step(&windows, 152, 0, true), NOTHING);
-    assert_int_equal(step(&windows, 900, 0, false), NOTHING); /* somebody ended it */
+    assert_int_equal(step(&windows, 900, 0, false), NOTHING); /* another command ended it */
 }
 
 static void what_comes_first_counts(void **state)
@@ -50,7 +50,7 @@ static void what_comes_first_counts(void **state)
     assert_int_equal(step(&windows, 160, 2000, false), NOTHING);
 }
 
-static void it_is_not_begun_again_when_somebody_else_had_begun(void **state)
+static void it_is_not_begun_again_after_another_begin(void **state)
 {
     struct own_windows windows = {.start_after_ns = 50};
 
@@ -136,7 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_begins_after_a_time_and_only_one),
         cmocka_unit_test(what_comes_first_counts),
-        cmocka_unit_test(it_is_not_begun_again_when_somebody_else_had_begun),
+        cmocka_unit_test(it_is_not_begun_again_after_another_begin),
         cmocka_unit_test(each_is_ended_after_its_time),
         cmocka_unit_test(nothing_is_done_before_the_process_has_begun),
         cmocka_unit_test(a_window_has_its_whole_time_though_another_ended_unseen),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The program is found as a shell finds it, and started with what we were started with. */
+/* The program is found as a shell finds it, and started with the recorder's descriptors, signals
+ * and limits. */
 #include "recorder/session/program.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Words are those that a shell makes of the same text, when it has nothing to put in. */
+/* Words are split as a shell splits them, without any expansion. */
 #include "recorder/session/request_words.h"
 
 #include <setjmp.h>

@@ -18,12 +18,12 @@ static uint8_t page[LOG_FILE_HEADER_BYTES];
 
 static const void *make_page(uint64_t run_id, uint64_t parent_run_id, uint32_t pid)
 {
-    struct log_file file = {.version = LOG_VERSION,
-                            .form = LOG_FORM_PACKED,
-                            .run_id = run_id,
-                            .parent_run_id = parent_run_id,
-                            .pid = pid,
-                            .start_unix_ns = UINT64_C(1700000000000000000)};
+    struct log_header file = {.version = LOG_VERSION,
+                              .form = LOG_FORM_PACKED,
+                              .run_id = run_id,
+                              .parent_run_id = parent_run_id,
+                              .pid = pid,
+                              .start_unix_ns = UINT64_C(1700000000000000000)};
 
     memcpy(file.magic, LOG_MAGIC, sizeof(file.magic));
     memcpy(page, &file, sizeof(file));
@@ -113,7 +113,7 @@ TEST_WITH(test_folder, set_up, tear_down)
     assert_non_null(strstr(err.text, "chmod go-w"));
 }
 
-/* A file that was removed meanwhile is no reason to lose what comes. */
+/* Incoming data survives that a file was removed. */
 TEST_WITH(test_removed, set_up, tear_down)
 {
     char path[256];
@@ -131,7 +131,7 @@ TEST_WITH(test_removed, set_up, tear_down)
     store_close(&store);
 }
 
-/* ST-5: somebody looks whether the file is locked at the moment that it would be. */
+/* ST-5: a check for the lock comes at the very moment of locking. */
 TEST_WITH(test_looked_at, set_up, tear_down)
 {
     char path[256];
@@ -155,7 +155,7 @@ TEST_WITH(test_looked_at, set_up, tear_down)
     store_close(&store);
 }
 
-/* One that was begun anew goes on after a restart, whatever the order of the folder. */
+/* A log that was started again continues after a restart, for any order of the folder. */
 TEST_WITH(test_newest, set_up, tear_down)
 {
     enum {
@@ -192,7 +192,7 @@ int __wrap_fsync(int fd)
     return __real_fsync(fd);
 }
 
-/* What is on the disk has its name there, too; also one that was given before a restart. */
+/* The names of synced files are synced, too; also of one that was created before a restart. */
 TEST_WITH(test_names_are_on_the_disk, set_up, tear_down)
 {
     struct store_log *log;

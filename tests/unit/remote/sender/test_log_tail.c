@@ -38,7 +38,7 @@ static int tear_down(void **state)
     return unlink(path);
 }
 
-/* TL-1: a frame counts when all of it is there; what lies behind the last one only at the end. */
+/* TL-1: a frame counts when it is complete; bytes after the last one count only at the end. */
 TEST_WITH(test_whole_frames, set_up, tear_down)
 {
     struct log_tail tail;
@@ -62,7 +62,7 @@ TEST_WITH(test_whole_frames, set_up, tear_down)
 /* A header page counts once the program has written its log's. */
 TEST_WITH(test_header, set_up, tear_down)
 {
-    struct log_file file = {.version = LOG_VERSION, .form = LOG_FORM_PACKED, .run_id = 5};
+    struct log_header file = {.version = LOG_VERSION, .form = LOG_FORM_PACKED, .run_id = 5};
     uint8_t page[LOG_FILE_HEADER_BYTES] = {0};
     struct log_tail tail;
 
@@ -79,7 +79,7 @@ TEST_WITH(test_header, set_up, tear_down)
     log_tail_close(&tail);
 }
 
-static void put_file(const char *name, const struct log_file *file, const void *bytes,
+static void put_file(const char *name, const struct log_header *file, const void *bytes,
                      size_t n_bytes, uint64_t begin)
 {
     uint8_t page[LOG_FILE_HEADER_BYTES] = {0};
@@ -96,7 +96,7 @@ static void put_file(const char *name, const struct log_file *file, const void *
  * are removed when their end is synced, but for the last one. A file of another run is no part. */
 TEST_WITH(test_rotated_files, set_up, tear_down)
 {
-    struct log_file file = {.form = LOG_FORM_PACKED, .run_id = 5};
+    struct log_header file = {.form = LOG_FORM_PACKED, .run_id = 5};
     const uint64_t begin = LOG_FILE_HEADER_BYTES;
     struct log_tail tail;
     uint8_t bytes[8192];

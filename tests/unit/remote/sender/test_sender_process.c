@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process that sends, where it cannot be started. */
+/* The sending process, if it cannot be started. */
 #include "remote/sender/sender_process.h"
 #include "tests/lib/unit.h"
 
@@ -58,18 +58,18 @@ TEST(tries_keep_nothing_open)
     assert_int_equal(next_descriptor(), fd);
 }
 
-static char g_said[4096];
+static char g_printed[4096];
 
-/* What is said at the end of a sender that is killed (0: not), or of none. */
+/* The output at the end of a sender that is killed (0: not), or without a sender. */
 static const char *end_of(bool may_start, int number, const char *program)
 {
     const struct sending sending = {.words = {"--to=localhost:1"}, .n_words = 1, .timeout_ns = 1};
     struct sender_process sender = {.program = NULL};
-    FILE *said = tmpfile();
+    FILE *output = tmpfile();
     int before = dup(STDERR_FILENO);
 
-    assert_non_null(said);
-    assert_true(dup2(fileno(said), STDERR_FILENO) >= 0);
+    assert_non_null(output);
+    assert_true(dup2(fileno(output), STDERR_FILENO) >= 0);
     g_may_start = may_start;
     g_hangs = number != 0;
     if (program)
@@ -82,14 +82,14 @@ static const char *end_of(bool may_start, int number, const char *program)
     sender_process_abandon(&sender);
     (void)dup2(before, STDERR_FILENO);
     close(before);
-    rewind(said);
-    g_said[fread(g_said, 1, sizeof(g_said) - 1, said)] = '\0';
-    (void)fclose(said);
-    return g_said;
+    rewind(output);
+    g_printed[fread(g_printed, 1, sizeof(g_printed) - 1, output)] = '\0';
+    (void)fclose(output);
+    return g_printed;
 }
 
 /* SP-2 */
-TEST(what_nobody_knows_is_said)
+TEST(unknown_states_are_printed)
 {
     assert_non_null(strstr(end_of(false, 0, "/bin/true"), "--send 'run.dat' '--to=localhost:1'"));
     assert_non_null(strstr(end_of(true, SIGKILL, "/bin/true"), "--send 'run.dat'"));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A receiver that never ends to say that he is there does not keep the sender from the rest
- * (SN-3). */
+/* A receiver that never finishes its announcement does not block the sender (SN-3). */
 #include "remote/sender/sender_rx.h"
 #include "remote/sender/sender_state.h"
 #include "remote/sender/sender_tx.h"
@@ -11,7 +10,7 @@
 /* needs the headers above */
 
 enum {
-    MOST_READS = 100
+    MAX_READS = 100
 };
 
 static int n_reads;
@@ -23,13 +22,13 @@ ssize_t channel_get(struct channel *channel, void *bytes, size_t n_bytes, struct
     size_t n = 0;
 
     (void)channel, (void)err;
-    assert_true(++n_reads < MOST_READS);
+    assert_true(++n_reads < MAX_READS);
     for (; n + sizeof(ping) <= n_bytes; n += sizeof(ping))
         memcpy((uint8_t *)bytes + n, &ping, sizeof(ping));
     return (ssize_t)n;
 }
 
-/* What else may be heard is not. */
+/* Other messages are ignored. */
 int sender_tx_send(struct sender *sender, enum wire_kind kind, uint32_t number, uint64_t offset,
                    const void *payload, size_t n_bytes, struct error *err)
 {

@@ -32,17 +32,17 @@ static struct discovery_message_memory *new_memory(void)
 }
 
 static bool is_answered(const struct side *side, struct discovery_message_memory *memory,
-                        const struct discovery_message *question,
+                        const struct discovery_message *request,
                         struct discovery_message *ret_answer)
 {
-    return discovery_message_answer(&side->security, memory, question, sizeof(*question), now_ns,
-                                    77, 7878, ret_answer);
+    return discovery_message_answer(&side->security, memory, request, sizeof(*request), now_ns, 77,
+                                    7878, ret_answer);
 }
 
 TEST(test_found)
 {
     struct discovery_message_memory *memory = new_memory();
-    struct discovery_message question;
+    struct discovery_message request;
     struct discovery_message answer;
     struct discovery_message received;
     struct side gather;
@@ -52,20 +52,20 @@ TEST(test_found)
     make_fallback(&sender, "me", 2);
     gather.keys[1] = sender.keys[0];
     gather.security.n_keys = 2;
-    assert_true(discovery_message_ask(&sender.security, now_ns, &question));
-    assert_true(is_answered(&gather, memory, &question, &answer));
-    assert_true(discovery_message_is_answer(&sender.security, &question, &answer, sizeof(answer),
+    assert_true(discovery_message_request(&sender.security, now_ns, &request));
+    assert_true(is_answered(&gather, memory, &request, &answer));
+    assert_true(discovery_message_is_answer(&sender.security, &request, &answer, sizeof(answer),
                                             &received));
     assert_int_equal(received.port, 7878);
     assert_int_equal(received.receiver, 77);
     free(memory);
 }
 
-/* Whatever byte of them is another, they are neither answered nor believed. */
+/* If any of their bytes is changed, they are neither answered nor believed. */
 TEST(test_forged)
 {
     struct discovery_message_memory *memory = new_memory();
-    struct discovery_message question;
+    struct discovery_message request;
     struct discovery_message answer;
     struct discovery_message received;
     struct side gather;
@@ -73,26 +73,26 @@ TEST(test_forged)
 
     make_fallback(&gather, "me", 1);
     make_fallback(&stranger, "me", 2);
-    assert_true(discovery_message_ask(&gather.security, now_ns, &question));
-    for (size_t i = 0; i < sizeof(question); i++) {
-        ((uint8_t *)&question)[i] ^= 1;
-        assert_false(is_answered(&gather, memory, &question, &answer));
-        ((uint8_t *)&question)[i] ^= 1;
+    assert_true(discovery_message_request(&gather.security, now_ns, &request));
+    for (size_t i = 0; i < sizeof(request); i++) {
+        ((uint8_t *)&request)[i] ^= 1;
+        assert_false(is_answered(&gather, memory, &request, &answer));
+        ((uint8_t *)&request)[i] ^= 1;
     }
-    assert_false(is_answered(&stranger, memory, &question, &answer));
-    assert_true(is_answered(&gather, memory, &question, &answer));
+    assert_false(is_answered(&stranger, memory, &request, &answer));
+    assert_true(is_answered(&gather, memory, &request, &answer));
     for (size_t i = 0; i < sizeof(answer); i++) {
         ((uint8_t *)&answer)[i] ^= 1;
-        assert_false(discovery_message_is_answer(&gather.security, &question, &answer,
+        assert_false(discovery_message_is_answer(&gather.security, &request, &answer,
                                                  sizeof(answer), &received));
         ((uint8_t *)&answer)[i] ^= 1;
     }
     for (size_t n = 0; n < sizeof(answer); n++)
         assert_false(
-            discovery_message_is_answer(&gather.security, &question, &answer, n, &received));
-    assert_false(discovery_message_is_answer(&gather.security, &question, &question,
-                                             sizeof(question), &received));
-    assert_false(discovery_message_is_answer(&stranger.security, &question, &answer, sizeof(answer),
+            discovery_message_is_answer(&gather.security, &request, &answer, n, &received));
+    assert_false(discovery_message_is_answer(&gather.security, &request, &request, sizeof(request),
+                                             &received));
+    assert_false(discovery_message_is_answer(&stranger.security, &request, &answer, sizeof(answer),
                                              &received));
     free(memory);
 }
@@ -100,45 +100,45 @@ TEST(test_forged)
 TEST(test_replayed)
 {
     struct discovery_message_memory *memory = new_memory();
-    struct discovery_message question;
+    struct discovery_message request;
     struct discovery_message other;
     struct discovery_message answer;
     struct discovery_message received;
     struct side side;
 
     make_fallback(&side, "me", 1);
-    assert_true(discovery_message_ask(&side.security, now_ns, &question));
-    assert_true(is_answered(&side, memory, &question, &answer));
-    assert_false(is_answered(&side, memory, &question, &received));
-    assert_true(discovery_message_ask(&side.security, now_ns, &other));
+    assert_true(discovery_message_request(&side.security, now_ns, &request));
+    assert_true(is_answered(&side, memory, &request, &answer));
+    assert_false(is_answered(&side, memory, &request, &received));
+    assert_true(discovery_message_request(&side.security, now_ns, &other));
     assert_false(
         discovery_message_is_answer(&side.security, &other, &answer, sizeof(answer), &received));
     for (int is_late = 0; is_late < 2; is_late++) {
         uint64_t when =
             is_late ? now_ns - DISCOVERY_MESSAGE_AGE_NS - 1 : now_ns + DISCOVERY_MESSAGE_AGE_NS + 1;
-        assert_true(discovery_message_ask(&side.security, when, &other));
+        assert_true(discovery_message_request(&side.security, when, &other));
         assert_false(is_answered(&side, memory, &other, &answer));
     }
     free(memory);
 }
 
-/* AN-3: what would not be remembered is not answered; once the others are old there is room. */
+/* AN-3: a message that would not be remembered is not answered; once the others are old there is
+ * space. */
 TEST(test_many)
 {
     struct discovery_message_memory *memory = new_memory();
-    struct discovery_message question;
+    struct discovery_message request;
     struct discovery_message answer;
     struct side side;
 
     make_fallback(&side, "me", 1);
     for (int i = 0; i <= DISCOVERY_MESSAGE_SEEN; i++) {
-        assert_true(discovery_message_ask(&side.security, now_ns, &question));
-        assert_int_equal(is_answered(&side, memory, &question, &answer),
-                         i < DISCOVERY_MESSAGE_SEEN);
+        assert_true(discovery_message_request(&side.security, now_ns, &request));
+        assert_int_equal(is_answered(&side, memory, &request, &answer), i < DISCOVERY_MESSAGE_SEEN);
     }
     uint64_t later_ns = now_ns + DISCOVERY_MESSAGE_AGE_NS + 1;
-    assert_true(discovery_message_ask(&side.security, later_ns, &question));
-    assert_true(discovery_message_answer(&side.security, memory, &question, sizeof(question),
+    assert_true(discovery_message_request(&side.security, later_ns, &request));
+    assert_true(discovery_message_answer(&side.security, memory, &request, sizeof(request),
                                          later_ns, 77, 7878, &answer));
     free(memory);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who gets a turn when all are taken. */
+/* Which request gets a slot when all are taken. */
 #include "server/core/query_watchdog.h"
 #include "tests/lib/unit.h"
 
@@ -12,23 +12,23 @@ static bool is_flag_set(const void *client)
     return *(const bool *)client;
 }
 
-static void do_nothing(void *question)
+static void do_nothing(void *request)
 {
-    (void)question;
+    (void)request;
 }
 
-/* Nobody waits for its answer: it is not asked, and takes no place. */
+/* No client waits for its answer: it is not run, and takes no slot. */
 TEST(test_the_abandoned_get_no_turn)
 {
     static const bool stays = false;
     static const bool is_gone = true;
-    struct watched taken[QUERY_WATCHDOG_QUESTIONS];
+    struct watched taken[QUERY_WATCHDOG_QUERIES];
     struct watched late = {
         .interrupt = do_nothing, .is_abandoned = is_flag_set, .client = &is_gone};
     struct query_watchdog *watch;
 
     assert_int_equal(query_watchdog_start(&watch, NULL), 0);
-    for (int i = 0; i < QUERY_WATCHDOG_QUESTIONS; i++) {
+    for (int i = 0; i < QUERY_WATCHDOG_QUERIES; i++) {
         taken[i] = (struct watched){
             .interrupt = do_nothing, .is_abandoned = is_flag_set, .client = &stays};
         assert_true(query_watchdog_begin(watch, &taken[i]));
@@ -36,17 +36,17 @@ TEST(test_the_abandoned_get_no_turn)
     assert_false(query_watchdog_begin(watch, &late));
     query_watchdog_end(watch, &taken[0]);
     assert_true(query_watchdog_begin(watch, &taken[0]));
-    for (int i = 0; i < QUERY_WATCHDOG_QUESTIONS; i++)
+    for (int i = 0; i < QUERY_WATCHDOG_QUERIES; i++)
         query_watchdog_end(watch, &taken[i]);
     query_watchdog_stop(watch);
 }
 
-/* Statements of clients leave turns for reports. */
+/* SQL of clients leaves slots for reports. */
 TEST(test_statements_leave_turns)
 {
     static const bool stays = false;
     static const bool is_gone = true;
-    struct watched taken[QUERY_WATCHDOG_QUESTIONS];
+    struct watched taken[QUERY_WATCHDOG_QUERIES];
     struct watched late = {.interrupt = do_nothing,
                            .is_statement = true,
                            .is_abandoned = is_flag_set,
@@ -54,7 +54,7 @@ TEST(test_statements_leave_turns)
     struct query_watchdog *watch;
 
     assert_int_equal(query_watchdog_start(&watch, NULL), 0);
-    for (int i = 0; i < QUERY_WATCHDOG_QUESTIONS; i++) {
+    for (int i = 0; i < QUERY_WATCHDOG_QUERIES; i++) {
         taken[i] = (struct watched){.interrupt = do_nothing,
                                     .is_statement = i < QUERY_WATCHDOG_STATEMENTS,
                                     .is_abandoned = is_flag_set,
@@ -63,7 +63,7 @@ TEST(test_statements_leave_turns)
             assert_false(query_watchdog_begin(watch, &late));
         assert_true(query_watchdog_begin(watch, &taken[i]));
     }
-    for (int i = 0; i < QUERY_WATCHDOG_QUESTIONS; i++)
+    for (int i = 0; i < QUERY_WATCHDOG_QUERIES; i++)
         query_watchdog_end(watch, &taken[i]);
     late.client = &stays;
     assert_true(query_watchdog_begin(watch, &late));
@@ -71,7 +71,7 @@ TEST(test_statements_leave_turns)
     query_watchdog_stop(watch);
 }
 
-/* A question whose client takes nothing. */
+/* A request whose client takes nothing. */
 struct slow {
     struct query_watchdog *watch;
     struct watched watched;
@@ -94,7 +94,7 @@ static void give_up(const void *client)
     ((struct slow *)(uintptr_t)client)->is_given_up = true;
 }
 
-/* As its writer does when nothing more can be written. */
+/* Fails as its writer does when nothing more can be written. */
 static void *end_when_given_up(void *context)
 {
     struct slow *slow = context;
@@ -105,18 +105,18 @@ static void *end_when_given_up(void *context)
     return NULL;
 }
 
-/* Who waits gets the turn of the slowest client, and of no other. */
+/* A waiting request gets the slot of the slowest client, and of no other. */
 TEST(test_the_slowest_makes_room)
 {
     static const bool stays = false;
-    struct slow slow[QUERY_WATCHDOG_QUESTIONS];
+    struct slow slow[QUERY_WATCHDOG_QUERIES];
     struct watched report = {
         .interrupt = do_nothing, .is_abandoned = is_flag_set, .client = &stays};
     struct query_watchdog *watch;
     pthread_t thread;
 
     assert_int_equal(query_watchdog_start(&watch, NULL), 0);
-    for (int i = 0; i < QUERY_WATCHDOG_QUESTIONS; i++) {
+    for (int i = 0; i < QUERY_WATCHDOG_QUERIES; i++) {
         slow[i] = (struct slow){.watch = watch,
                                 .waited_ns = i == 5 ? 2 * QUERY_WATCHDOG_TIME_LIMIT_NS : i};
         slow[i].watched = (struct watched){.interrupt = do_nothing,
@@ -129,7 +129,7 @@ TEST(test_the_slowest_makes_room)
     assert_int_equal(pthread_create(&thread, NULL, end_when_given_up, &slow[5]), 0);
     assert_true(query_watchdog_begin(watch, &report));
     assert_int_equal(pthread_join(thread, NULL), 0);
-    for (int i = 0; i < QUERY_WATCHDOG_QUESTIONS; i++) {
+    for (int i = 0; i < QUERY_WATCHDOG_QUERIES; i++) {
         assert_int_equal(slow[i].is_given_up, i == 5);
         if (i != 5)
             query_watchdog_end(watch, &slow[i].watched);
@@ -147,7 +147,7 @@ static void *wait_for_slot(void *context)
     return NULL;
 }
 
-/* A statement that waits because others of its kind run has no use for the turn of a report. */
+/* SQL that waits because other SQL runs cannot use the slot of a report. */
 TEST(test_a_statement_takes_no_turn_of_a_report)
 {
     enum {

@@ -22,7 +22,7 @@ TEST(loopback_hosts_are_admitted)
         check(&loopback, (struct auth_claims){.host = hosts[i]}, AUTH_ADMITTED);
 }
 
-/* What DNS rebinding looks like from here. */
+/* A request after DNS rebinding. */
 TEST(other_hosts_are_refused_on_loopback)
 {
     static const char *const hosts[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// question: selects the parameters of the address that a command receives.
+// query: selects the parameters of the address that a command receives.
 
 import { filtersOf, isFilter, valueOf, withValues, type Address, type Parameter } from "./address";
 import type { Command } from "./api";
@@ -10,8 +10,8 @@ export function isAboutInstant(command: Command): boolean {
 }
 
 // The parameters of the address, except those that the command would refuse.
-export function questionOf(address: Address, command: Command): Parameter[] {
-  if (command.name === "diff") return diffQuestion(address);
+export function queryOf(address: Address, command: Command): Parameter[] {
+  if (command.name === "diff") return diffQuery(address);
   const asked = address.parameters.filter(([name]) => !PAGE_PARAMETERS.has(name) && (!isFilter(name) || command.filters !== "none" || name === "process"));
   return isAboutInstant(command) ? withInstant(asked, address) : asked;
 }
@@ -26,7 +26,7 @@ export function comparedInstants(address: Address): readonly [before: string, af
   return [valueOf(address, "before") ?? first ?? "10%", valueOf(address, "then") ?? second ?? (first === undefined ? "95%" : "end")];
 }
 
-export function diffQuestion(address: Address): Parameter[] {
+export function diffQuery(address: Address): Parameter[] {
   const instants = comparedInstants(address).map((at): Parameter => ["alive_at", at]);
   return [...instants, ...filtersOf(withValues(address, { alive_at: null }))];
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "importer/cli/ring_import.h"
+#include "importer/cli/bounded_import.h"
 
 #include "importer/cli/import.h"
 #include "importer/cli/incremental_import.h"
@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 
 enum {
-    MOST_TRIES = 16 /* each with a checkpoint that was written while the previous one was read */
+    MAX_TRIES = 16 /* each with a checkpoint that was written while the previous one was read */
 };
 
 static bool is_due(const struct import_options *options)
@@ -92,7 +92,7 @@ static void name_state(const char *path, struct error *err)
         error_set(
             err, ERROR_FORMAT,
             "the checkpoint '%s' of this log (--aggregate) cannot be read: %s; if it is renamed "
-            "to '%s" LOG_ROTATION_FALLBACK "', only later events are imported",
+            "to '%s" LOG_ROTATION_UNREADABLE_SUFFIX "', only later events are imported",
             state, said.text, state);
     free(state);
 }
@@ -163,7 +163,7 @@ static int import_state(const struct import_options *options, struct progress *p
     raise_descriptors();
     slim.slim = true;
     slim.is_aggregate = true;
-    for (int i = 0; code == 0 && !incremental && i < MOST_TRIES; i++)
+    for (int i = 0; code == 0 && !incremental && i < MAX_TRIES; i++)
         code = open_whole(&slim, progress, &incremental, err);
     if (code == 0 && !incremental)
         code = error_set(err, ERROR_IO, "'%s' changes too fast to be read; try again",
@@ -174,7 +174,7 @@ static int import_state(const struct import_options *options, struct progress *p
     return code;
 }
 
-int ring_import_check_follow(const struct import_options *options, struct error *err)
+int bounded_import_check_follow(const struct import_options *options, struct error *err)
 {
     bool is_bounded = false;
     int code = 0;
@@ -190,8 +190,8 @@ int ring_import_check_follow(const struct import_options *options, struct error 
     return code;
 }
 
-int ring_import_run(const struct import_options *options, struct progress *progress,
-                    struct import_result *ret_result, struct error *err)
+int bounded_import_run(const struct import_options *options, struct progress *progress,
+                       struct import_result *ret_result, struct error *err)
 {
     struct import_options again = *options;
     int code = check_first(options, err);

@@ -1,5 +1,5 @@
-# What lies beside a log and is called like the parts of a bounded one, but is none, is somebody's own: neither removed nor
-# replaced. Parts of an earlier recording go.
+# Unrelated files beside a log with names of a bounded log's parts are neither removed nor replaced. Parts of an earlier recording are
+# removed.
 . "$CASES/../lib.sh"
 for name in run.dat.state run.dat.g1 run.dat.g12; do
     echo "my notes" >$name

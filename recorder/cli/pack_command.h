@@ -23,6 +23,6 @@
 
 /* Packs options->input and prints the result. Another log of the run that is still being written is
  * reported, but is not a failure. */
-int offline_pack(const struct options *options, struct error *err);
+int pack_command_run(const struct options *options, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recorder/cli/offline.h"
+#include "recorder/cli/pack_command.h"
 
 #include "lib/logfile/columns.h"
 #include "lib/logfile/live_log.h"
@@ -68,7 +68,7 @@ static int name_parts(struct source *source, const char *input, struct error *er
 
 static enum log_form form_of(const char *path)
 {
-    struct log_file file = {.form = 0};
+    struct log_header file = {.form = 0};
     int fd = writer_liveness_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a FIFO */
     ssize_t n = fd >= 0 ? pread(fd, &file, sizeof(file), 0) : -1;
 
@@ -78,8 +78,8 @@ static enum log_form form_of(const char *path)
 }
 
 /* Its lock and its heartbeat show the recorder in any PID namespace; on overlayfs only the
- * heartbeat does. The lock is tested first: the header is writable by the program, and that of a
- * child's log is unset until it is adopted. */
+ * heartbeat does. The lock is tested first: the program can write recorder_pid, and in a
+ * child's log it is 0 until the recorder adopts the child. */
 static enum writer_liveness_state liveness_of_recorder(const struct source *source)
 {
     const struct live_log *live = &source->live;
@@ -117,7 +117,7 @@ static int check_dead(const struct source *source, enum writer_liveness_state st
 
 static int check_not_growing(const struct source *source, bool is_forced, struct error *err)
 {
-    const struct log_file *header = &source->live.seen;
+    const struct log_header *header = &source->live.seen;
     bool is_ended =
         atomic_load_explicit(&header->end_kind, memory_order_relaxed) != LOG_END_UNKNOWN;
     int recorder = (int)atomic_load_explicit(&header->recorder_pid, memory_order_relaxed);
@@ -192,7 +192,7 @@ static int open_parts(struct source *source, bool is_forced, struct error *err)
     if (code == 0 && source->has_live)
         code = check_not_growing(source, is_forced, err);
     if (code == 0 && source->has_live && source->has_frames) {
-        const struct log_file *file = (const void *)source->frames.bytes;
+        const struct log_header *file = (const void *)source->frames.bytes;
         if (file->run_id != source->live.seen.run_id)
             code = error_set(err, ERROR_FORMAT, "'%s' and '%s' are of different recordings",
                              source->path, source->live_path);
@@ -264,7 +264,7 @@ static int copy_frames(const struct source *source, struct packing *packing,
 }
 
 /* CU-3: dropped frees are unknown, too. */
-static bool is_complete(const struct log_file *file)
+static bool is_complete(const struct log_header *file)
 {
     struct recording_totals totals = {0};
 
@@ -274,7 +274,7 @@ static bool is_complete(const struct log_file *file)
 
 /* Copies event frames elided if all frees are known; those of the live log must be read first. */
 static int elide_all_frames(struct source *source, struct packing *packing,
-                            const struct log_file *file, struct error *err)
+                            const struct log_header *file, struct error *err)
 {
     uint64_t margin_ticks = (uint64_t)(ELIDE_MARGIN_NS * packing->ticks_per_ns);
     struct elide_frames *elision = malloc(sizeof(*elision));
@@ -322,7 +322,7 @@ static int mark_packed(struct source *source, struct error *err)
     return 0;
 }
 
-static void get_file(const struct source *source, struct log_file *ret_file)
+static void get_file(const struct source *source, struct log_header *ret_file)
 {
     if (source->has_live)
         memcpy(ret_file, &source->live.seen, sizeof(*ret_file));
@@ -331,16 +331,16 @@ static void get_file(const struct source *source, struct log_file *ret_file)
 }
 
 /* From the packed file, because the program does not know it. */
-static uint32_t ring_flag(const struct source *source)
+static uint32_t bounded_flag(const struct source *source)
 {
-    struct log_file file = {.flags = 0};
+    struct log_header file = {.flags = 0};
 
     if (source->has_frames && !source->is_rotated)
         frame_index_get_file(&source->frames, &file);
-    return file.flags & LOG_FLAG_RING;
+    return file.flags & LOG_FLAG_BOUNDED;
 }
 
-/* LI-4: packed frames are copied unchanged, so the rest must use their time shift. */
+/* LI-3: packed frames are copied unchanged, so the rest must use their time shift. */
 static void keep_time_shift(const struct source *source, struct packing *packing)
 {
     for (size_t i = 0; i < source->frames.n_frames && !packing->has_packed_events; i++) {
@@ -356,7 +356,7 @@ static void keep_time_shift(const struct source *source, struct packing *packing
 
 static int write_all(struct source *source, struct packing *packing, struct error *err)
 {
-    struct log_file file;
+    struct log_header file;
     int code = 0;
 
     get_file(source, &file);
@@ -406,10 +406,10 @@ static void take_outcome(const struct packing *packing, const struct source *sou
                          struct outcome *ret_outcome)
 {
     struct recording_totals *totals = &ret_outcome->exit_summary.totals;
-    struct log_file file;
+    struct log_header file;
 
     get_file(source, &file);
-    ret_outcome->is_bounded = ring_flag(source);
+    ret_outcome->is_bounded = bounded_flag(source);
     ret_outcome->exit_summary.is_beginning_given = source->is_rotated;
     ret_outcome->exit_summary.is_eliding = packing->elide != NULL;
     /* Frames are copied unread. */
@@ -442,7 +442,7 @@ static int pack_into(struct source *source, const struct options *options, const
         if (code == 0)
             live_log_remove(&source->live);
     } else if (code == 0) {
-        packed.added_flags = ring_flag(source); /* the rotated files stay where they are */
+        packed.added_flags = bounded_flag(source); /* the rotated files stay where they are */
         code = write_all(source, packing, err);
         if (code == 0)
             code = replace(source, temporary, target, options->force || !options->has_output, err);
@@ -460,7 +460,7 @@ static int pack_into(struct source *source, const struct options *options, const
 /* The rest of a bounded log's pool goes into the file that its rotated files lie beside. */
 static int check_ring(const struct source *source, const struct options *options, struct error *err)
 {
-    if (!ring_flag(source) || (!options->has_output && !options->elide_ms))
+    if (!bounded_flag(source) || (!options->has_output && !options->elide_ms))
         return 0;
     return error_set(err, ERROR_USAGE,
                      "'%s' was recorded with --aggregate: it is packed in its place, and as it is, "
@@ -490,7 +490,7 @@ static int check_rotated(const struct source *source, const struct options *opti
 static int check_eliding(const struct source *source, const struct options *options,
                          struct error *err)
 {
-    struct log_file file;
+    struct log_header file;
 
     get_file(source, &file);
     if (options->elide_ms && source->is_rotated)
@@ -589,7 +589,7 @@ static void report_what_came(const struct outcome *outcome)
                        exit_summary->name, exit_summary->name, exit_summary->name, others);
 }
 
-int offline_pack(const struct options *options, struct error *err)
+int pack_command_run(const struct options *options, struct error *err)
 {
     struct source named = {.path = NULL};
     struct outcome outcome = {

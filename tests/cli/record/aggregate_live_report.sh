@@ -1,4 +1,4 @@
-# A program that asks about itself under --aggregate has all that is made of totals, by SQL, too; a question about single blocks has those that are live, as the finished log has them.
+# A live report of an --aggregate recording has all totals, by SQL, too, and rows of the live blocks, which equal those of the finished log.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include <errno.h>
@@ -11,10 +11,10 @@ cat >program.c <<'END'
 /* Blocks live for longer than a segment lasts, or they are elided and it takes long until there is a state. */
 enum { N = 20000, AT_ONCE = 100 };
 
-static int ask(const char *question, const char *path)
+static int ask(const char *request, const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    int code = mtrace_report(question, fd);
+    int code = mtrace_report(request, fd);
 
     close(fd);
     return code;
@@ -50,7 +50,7 @@ int main(void)
     codes[6] = ask("sql 'SELECT count(*) AS known_threads FROM threads' --csv", "known.live");
     for (int i = 0; i < 7; i++)
         printf("%d%c", codes[i], i < 6 ? ' ' : '\n');
-    free(kept[1]); /* later than all questions */
+    free(kept[1]); /* later than all requests */
     return kept[0] == kept[2];
 }
 END
@@ -61,7 +61,7 @@ cat sql.live known.live
 grep -c '</html>' page.html
 sed 's/.* //' export.live
 cut -d, -f1 rows.live
-# The finished log, of which the third is left out that was freed since.
+# The finished log without the third block, which was freed after the report.
 mtrace-import -f --no-symbols run.dat run.db 2>/dev/null
 mtrace-query sql 'SELECT count(*), sum(size_bytes) FROM allocations WHERE size_bytes BETWEEN 7000 AND 7002' --csv run.db 2>/dev/null
 # expect stdout

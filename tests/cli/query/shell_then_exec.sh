@@ -1,4 +1,4 @@
-# A shell that exec replaces by the program comes last: the user asks about the program.
+# A shell that execs the program is listed last, because the user asks about the program.
 . "$CASES/../fixture.sh"
 sqlite3 run.db "UPDATE processes SET end_kind = 'exec', end_value = NULL WHERE process_id = 1; UPDATE processes SET end_kind = 'exit', end_value = 0 WHERE process_id = 2"
 for command in summary leaks; do

@@ -1,5 +1,5 @@
-# Who is not recorded, or only in part, is named: a daemon that goes on, a child that became another user, one that is
-# static, one whose exec ends in a static program.
+# The recorder names processes that it recorded only in part or not at all: a running daemon, a child of another user, a static one, and an
+# exec of a static program.
 . "$CASES/../lib.sh"
 [ "$(id -u)" = 0 ] || { echo "skipped: becoming another user needs root"; exit 77; }
 cat >program.c <<'END'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_import: makes the database of a log that may be bounded: from its checkpoint and the events
- * after it (lib/logfile/log_rotation.h).
+ * bounded_import: makes the database of a log that may be bounded: from its checkpoint and the
+ * events after it (lib/logfile/log_rotation.h).
  *
  * The checkpoint counts as read before (incremental_import.h), the rest is read. A follower may
  * work on the log at the same time: if the checkpoint was replaced by the time the rest is open,
@@ -22,10 +22,10 @@
 #include "lib/base/progress.h"
 
 /* Calls import_run for logs without a checkpoint. */
-int ring_import_run(const struct import_options *options, struct progress *progress,
-                    struct import_result *ret_result, struct error *err);
+int bounded_import_run(const struct import_options *options, struct progress *progress,
+                       struct import_result *ret_result, struct error *err);
 
 /* ERROR_USAGE for a bounded log: --follow would read events that are removed meanwhile. */
-int ring_import_check_follow(const struct import_options *options, struct error *err);
+int bounded_import_check_follow(const struct import_options *options, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_figures SHAPE [MS]: makes a heap of a shape, waits for MS milliseconds, says what malloc
+ * heap_shapes SHAPE [MS]: makes a heap of a shape, waits for MS milliseconds, says what malloc
  * says of it (mallinfo2, malloc_info), waits again, and frees what it can. Lines: "figure NAME
  * VALUE", "map START END PERMISSIONS PATH" of /proc/self/maps, "arena NUMBER BYTES" of malloc_info.
  *
@@ -29,7 +29,7 @@ enum {
 
 static useconds_t wait_us = 700000;
 static void *blocks[N_BLOCKS];
-static pthread_barrier_t made, said;
+static pthread_barrier_t made, printed;
 
 static void make_blocks(void **list, size_t n)
 {
@@ -55,7 +55,7 @@ static void say(const char *name, uint64_t value)
 }
 
 /* Of each arena the bytes that it has of the system. What follows the last one is the sum. */
-static void say_arenas(const char *text)
+static void print_arenas(const char *text)
 {
     static const char number[] = "<heap nr=\"";
     static const char bytes[] = "<system type=\"current\" size=\"";
@@ -71,7 +71,7 @@ static void say_arenas(const char *text)
 }
 
 /* Over all arenas, "subheaps" of malloc_info: the pieces of 64 MiB that arenas consist of. */
-static void say_subheaps(void)
+static void print_subheaps(void)
 {
     static char text[1 << 16];
     static const char mark[] = "type=\"subheaps\" size=\"";
@@ -83,11 +83,11 @@ static void say_subheaps(void)
     for (const char *at = text; (at = strstr(at, mark)); at += sizeof mark)
         n += strtoull(at + sizeof mark - 1, NULL, 10);
     say("subheaps", n);
-    say_arenas(text);
+    print_arenas(text);
 }
 
-/* Nothing is allocated for it. */
-static void say_maps(void)
+/* It allocates nothing. */
+static void print_maps(void)
 {
     static char text[1 << 18];
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -107,15 +107,15 @@ static void say_maps(void)
     }
 }
 
-static void say_all(void)
+static void print_all(void)
 {
     struct timespec now;
     struct mallinfo2 info;
 
-    say_subheaps();
+    print_subheaps();
     usleep(wait_us); /* until the recorder has looked how far the heaps reach */
     info = mallinfo2();
-    say_maps();
+    print_maps();
     clock_gettime(CLOCK_REALTIME, &now);
     usleep(wait_us / 10);
     say("at_unix_ns", (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
@@ -134,7 +134,7 @@ static void *work(void *argument)
     make_blocks(list, N_BLOCKS / N_THREADS);
     free_blocks(list, N_BLOCKS / N_THREADS, 3);
     pthread_barrier_wait(&made);
-    pthread_barrier_wait(&said);
+    pthread_barrier_wait(&printed);
     return NULL;
 }
 
@@ -143,12 +143,12 @@ static void use_threads(void)
     pthread_t threads[N_THREADS];
 
     pthread_barrier_init(&made, NULL, N_THREADS + 1);
-    pthread_barrier_init(&said, NULL, N_THREADS + 1);
+    pthread_barrier_init(&printed, NULL, N_THREADS + 1);
     for (int i = 0; i < N_THREADS; i++)
         pthread_create(&threads[i], NULL, work, NULL);
     pthread_barrier_wait(&made);
-    say_all();
-    pthread_barrier_wait(&said);
+    print_all();
+    pthread_barrier_wait(&printed);
     for (int i = 0; i < N_THREADS; i++)
         pthread_join(threads[i], NULL);
 }
@@ -176,7 +176,7 @@ static void use_mappings(void)
 
     for (size_t i = 0; i < N_LARGE; i++)
         large[i] = keep(malloc(200000 + i * 12345));
-    say_all();
+    print_all();
     for (size_t i = 0; i < N_LARGE; i++)
         free(large[i]);
 }
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
             free_blocks(blocks + 2 * N_BLOCKS / 3, N_BLOCKS / 3, 1);
             malloc_trim(0);
         }
-        say_all();
+        print_all();
         free_blocks(blocks, N_BLOCKS, 1);
     }
     return 0;

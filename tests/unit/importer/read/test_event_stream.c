@@ -232,7 +232,7 @@ static void test_threads_hand_segments_over(void **state)
     log_set_close(set);
 }
 
-/* More threads at once than whole segments are kept of. */
+/* More threads together than whole segments are kept of. */
 static void test_very_many_threads_at_once(void **state)
 {
     enum {
@@ -340,7 +340,7 @@ static void test_processes_with_different_clocks(void **state)
     log_set_close(set);
 }
 
-/* A time that runs backwards is moved, and counted; what was counted once is not counted again. */
+/* A time that runs backwards is corrected, and counted; it is counted only once. */
 static void test_backward_time_is_repaired(void **state)
 {
     const char *path = log_reading_path("backward");
@@ -437,7 +437,7 @@ static void test_a_log_without_events(void **state)
 
 #define RAW_AND_PACKED(test) cmocka_unit_test(test), cmocka_unit_test_prestate(test, &packed)
 
-/* EV-6: 2^15 blocks of 2^47 bytes are all that can be; what is more is told as lost. */
+/* EV-6: 2^15 blocks of 2^47 bytes are the maximum; more are reported as lost. */
 static void test_sums_are_bounded(void **state)
 {
     enum {
@@ -481,8 +481,7 @@ static int read_until(struct log_set *set, struct stream_state *kept, uint64_t m
     return more;
 }
 
-/* A record that cannot be, in a segment that is read in two parts, and lies before where they
- * meet. */
+/* An impossible record, in a segment that is read in two parts, before their border. */
 static void test_what_cannot_be_is_lost_at_a_mark_too(void **state)
 {
     const uint64_t mark = UINT64_C(20) << CLOCK_MAP_FRACTION_BITS;
@@ -514,7 +513,7 @@ static void test_what_cannot_be_is_lost_at_a_mark_too(void **state)
     log_set_close(set);
     stream_state_done(&sole);
 
-    set = log_reading_open(path); /* it may be read anew: nothing is kept */
+    set = log_reading_open(path); /* it may be read again: nothing is kept */
     assert_int_equal(read_until(set, &again, mark, &n_events, &n_losses), ERROR_FORMAT);
     assert_int_equal(n_losses, 1);
     log_set_close(set);

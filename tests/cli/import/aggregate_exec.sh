@@ -1,4 +1,5 @@
-# All images of a --aggregate run have one state, beside the first log: by that they are imported, together. A later one alone is refused, and so is the first one, alone or without the others.
+# All images of an --aggregate run share one checkpoint beside the first log. They are imported together; the first or a later log alone is
+# refused.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include "tests/cli/wait_for_state.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "importer/read/merge.h"
+#include "importer/read/event_stream.h"
 
 #include "importer/read/segment_source.h"
 #include "lib/abi/attr.h"

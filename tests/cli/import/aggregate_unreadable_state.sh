@@ -1,4 +1,5 @@
-# A state that cannot be read is told, and what to do; when that is done what came after it is imported, and the loss said. A log that merely lacks its state stays refused.
+# An unreadable checkpoint: the import names it and the remedy. After that, later events are imported and the loss is reported. A log
+# without its checkpoint is refused.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include "tests/cli/wait_for_state.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/fuzz/drawn_question.h"
+#include "tests/fuzz/random_query.h"
 
 #include "lib/base/error.h"
 #include "queries/api/queries.h"
@@ -76,7 +76,7 @@ static unsigned draw(struct drawn_dice *dice, unsigned n)
     return n ? (unsigned)((dice->state >> 33) % n) : 0;
 }
 
-const char *drawn_question_value(unsigned which, const char *wanted)
+const char *random_query_value(unsigned which, const char *wanted)
 {
     size_t n_kinds = sizeof(kinds) / sizeof(kinds[0]);
     size_t kind = 0;
@@ -93,14 +93,14 @@ const char *drawn_question_value(unsigned which, const char *wanted)
 
 static const char *draw_value(struct drawn_dice *dice, const char *wanted)
 {
-    return drawn_question_value(draw(dice, 1U << 31), wanted);
+    return random_query_value(draw(dice, 1U << 31), wanted);
 }
 
 struct choice {
     const struct command *command;
     const char *argument;
-    const char *names[DRAWN_QUESTION_PARAMETERS];
-    const char *values[DRAWN_QUESTION_PARAMETERS];
+    const char *names[RANDOM_QUERY_PARAMETERS];
+    const char *values[RANDOM_QUERY_PARAMETERS];
     size_t n;
 };
 
@@ -125,7 +125,7 @@ static void add_parameter(struct drawn_dice *dice, struct choice *choice,
     (void)queries_parameter_at(n, &parameter);
     if (strcmp(parameter.name, "suppressions") == 0)
         add(choice, parameter.name, place->suppressions);
-    else if (strcmp(parameter.name, "time_limit") != 0) /* which would hide what does not end */
+    else if (strcmp(parameter.name, "time_limit") != 0) /* which would hide endless queries */
         add(choice, parameter.name,
             draw_value(dice, strcmp(parameter.name, "alive_at") == 0 ? "TIME or instant"
                              : parameter.value                       ? parameter.value
@@ -160,57 +160,58 @@ static struct choice draw_choice(struct drawn_dice *dice, const struct drawn_pla
         add(&choice, "process", draw(dice, 2) ? "1" : "2");
     if (choice.command->needs_instant)
         add(&choice, "alive_at", draw_value(dice, "TIME or instant"));
-    for (unsigned n = draw(dice, DRAWN_QUESTION_PARAMETERS + 1);
-         n > 0 && choice.n < DRAWN_QUESTION_PARAMETERS; n--)
+    for (unsigned n = draw(dice, RANDOM_QUERY_PARAMETERS + 1);
+         n > 0 && choice.n < RANDOM_QUERY_PARAMETERS; n--)
         add_parameter(dice, &choice, place);
     return choice;
 }
 
-/* With the first n parameters; NULL: it cannot be asked so. */
-static struct queries *try(const struct choice *choice, size_t n, const struct drawn_place *place)
+/* With the first n parameters; NULL: such a query is impossible. */
+static struct query_request *try(const struct choice *choice, size_t n,
+                                 const struct drawn_place *place)
 {
-    struct queries *question = queries_new(place->note, NULL);
+    struct query_request *query = queries_new(place->note, NULL);
     struct error err = {0};
     int rc = 0;
 
-    queries_set_command(question, choice->command);
+    queries_set_command(query, choice->command);
     if (choice->command->needs_database)
-        rc = queries_set_database(question, place->path, &err);
+        rc = queries_set_database(query, place->path, &err);
     if (rc == 0 && choice->argument)
-        rc = queries_add_argument(question, choice->argument, &err);
+        rc = queries_add_argument(query, choice->argument, &err);
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = queries_set(question, choice->names[i], choice->values[i], &err);
+        rc = queries_set(query, choice->names[i], choice->values[i], &err);
     if (rc == 0)
-        rc = queries_check(question, &err);
+        rc = queries_check(query, &err);
     if (rc == 0)
-        return question;
-    queries_free(question);
+        return query;
+    queries_free(query);
     return NULL;
 }
 
 static void print(const struct choice *choice, size_t n, char *text)
 {
-    size_t used = (size_t)snprintf(text, DRAWN_QUESTION_TEXT_BYTES, "%s", choice->command->name);
+    size_t used = (size_t)snprintf(text, RANDOM_QUERY_TEXT_BYTES, "%s", choice->command->name);
 
     if (choice->argument)
-        used += (size_t)snprintf(text + used, DRAWN_QUESTION_TEXT_BYTES - used, " '%.60s'",
+        used += (size_t)snprintf(text + used, RANDOM_QUERY_TEXT_BYTES - used, " '%.60s'",
                                  choice->argument);
     for (size_t i = 0; i < n; i++)
-        used += (size_t)snprintf(text + used, DRAWN_QUESTION_TEXT_BYTES - used, " %s='%.60s'",
+        used += (size_t)snprintf(text + used, RANDOM_QUERY_TEXT_BYTES - used, " %s='%.60s'",
                                  choice->names[i], choice->values[i]);
 }
 
-struct drawn_question drawn_question_make(struct drawn_dice *dice, const struct drawn_place *place)
+struct random_query random_query_make(struct drawn_dice *dice, const struct drawn_place *place)
 {
     static const char *const names[] = {NULL, NULL, "drawn.svg", "drawn.html"};
     struct choice choice = draw_choice(dice, place);
-    struct drawn_question drawn = {.width = (int)draw(dice, 3) * 60};
+    struct random_query drawn = {.width = (int)draw(dice, 3) * 60};
     size_t n = choice.n;
 
     do
-        drawn.question = try(&choice, n, place);
-    while (!drawn.question && n-- > 0);
-    print(&choice, drawn.question ? n : 0, drawn.text);
+        drawn.query = try(&choice, n, place);
+    while (!drawn.query && n-- > 0);
+    print(&choice, drawn.query ? n : 0, drawn.text);
     if (choice.command->can_draw || choice.command->draws)
         drawn.output_name = names[draw(dice, sizeof(names) / sizeof(names[0]))];
     if (strcmp(choice.command->name, "report") == 0) /* which is nothing but a page */

@@ -1,9 +1,10 @@
-# A log whose program goes on is imported anew at each question, and when it ended, though that is in the file of a later image.
+# The log of a running program is imported again at each query, and once more after its end, even if the end is in the log of an exec
+# successor.
 . "$CASES/../lib.sh"
 mkfifo first second
 mtrace-record -q -o run.dat -- sh -c 'exec sh -c "read line <first; exec sh -c \"read line <second; exit 5\""' &
 recorder=$!
-exec 3>first # both wait for who reads
+exec 3>first # both wait until a reader opens the pipe
 mtrace-query summary run.dat >summary.txt 2>&1
 grep -o 'still running' summary.txt | sort -u
 echo "imported again: $(mtrace-query summary run.dat 2>&1 | grep -c '^importing')"

@@ -1,4 +1,4 @@
-# Of blocks that are never freed each event is a row: that the disk cannot hold them is said when they are counted, and nothing is left.
+# Every event of a leaked block needs a row. If the disk is too small for all rows, the import fails early and leaves no file.
 . "$CASES/../lib.sh"
 mkdir small
 mount -t tmpfs -o size=15m none small 2>/dev/null || { echo "skipped: mounting needs root"; exit 77; }
