@@ -16,6 +16,7 @@
 #ifndef MTRACE_IMPORTER_IMPORT_H
 #define MTRACE_IMPORTER_IMPORT_H
 
+#include "importer/image/heap_images.h"
 #include "importer/log/log_file.h"
 #include "importer/read/sample_stream.h"
 #include "importer/read/stream_state.h"
@@ -75,6 +76,7 @@ struct import_result {
     bool foreign_malloc;
     struct log_damage_report damage; /* use only the numbers: strings were freed with the logs */
     char damage_text[1024];          /* a line for each of the first entries; "" if none */
+    struct heap_images_result images;
     char unseen_text[512]; /* "jemalloc inside '/the/program' are not …" (why): the first of
                               n_unseen */
 };

@@ -282,6 +282,9 @@ static void warn(const struct import_result *result)
     unreached_format(&result->unreached, unreached, sizeof(unreached));
     if (*unreached)
         fprintf(stderr, "mtrace-import: note: %s\n", unreached);
+    if (result->images.n_refused > 0)
+        fprintf(stderr, "mtrace-import: warning: %s%s\n", result->images.refusal,
+                result->images.n_refused > 1 ? ", and so are others" : "");
     warn_of_missed_frees(result);
     if (result->n_nameless > 0)
         fprintf(stderr,

@@ -51,6 +51,7 @@ enum leak_column {
     RECORDED_NS,  /* recorded time from the first leak to the last */
     BYTES_MARGIN, /* NULL: exact */
     BLOCKS_MARGIN,
+    VERDICT,  /* NULL: no heap image */
     STACK_ID, /* with --stacks only */
     STACK,
 };
@@ -62,7 +63,7 @@ static const char row_columns[] =
     " (SELECT coalesce(sum(max(0, min(coalesce(w.end_ns, l.leaked_last_ns), l.leaked_last_ns)"
     " - max(w.start_ns, l.leaked_first_ns)) * w.recorded_share), l.leaked_last_ns - l.leaked_first_ns)"
     " FROM windows AS w WHERE w.process_id = l.process_id),"
-    " l.leaked_bytes_margin, l.leaked_blocks_margin";
+    " l.leaked_bytes_margin, l.leaked_blocks_margin, l.verdict";
 
 static const char rows_sql[] =
     " FROM leaks AS l JOIN processes AS p ON p.process_id = l.process_id"
@@ -261,6 +262,9 @@ static void add_row(struct table *table, const struct rundb *database, struct sq
         (void)snprintf(text, sizeof(text), "%s", pattern_of(row));
     else
         format_when(row, text, sizeof(text));
+    if (sqlite3_column_type(row, VERDICT) != SQLITE_NULL)
+        (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), ", %s",
+                       rundb_text(row, VERDICT));
     table_add_cell(table, text);
     (void)snprintf(text, sizeof(text), "%" PRId64,
                    (int64_t)sqlite3_column_int64(row, CALL_SITE_ID));

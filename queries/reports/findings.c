@@ -6,6 +6,7 @@
 #include "lib/base/units.h"
 #include "queries/core/query.h"
 #include "queries/render/wrap.h"
+#include "queries/reports/image_findings.h"
 #include "queries/reports/leak_findings.h"
 #include "queries/reports/resident_findings.h"
 #include "queries/reports/summary_numbers.h"
@@ -397,6 +398,8 @@ int findings_collect(const struct query *query, int64_t process_id,
 
     findings->n = 0;
     rc = leak_findings_add(&run, err);
+    if (rc == 0)
+        rc = image_findings_add(&run, err);
     if (rc == 0)
         rc = resident_findings_add_kept(&run, &kept, err);
     if (rc == 0)

@@ -34,6 +34,7 @@ struct leak {
     double margin; /* of bytes; negative: exact */
     char pattern[16];
     char place[FINDING_PLACE_BYTES];
+    char verdict[FINDING_PLACE_BYTES];  /* of the last heap image; or "" */
     char freed_in[FINDING_PLACE_BYTES]; /* where most other blocks of its stacks are freed; or "" */
 };
 
@@ -71,7 +72,7 @@ static int read_leaks(const struct finding_run *run, struct leaks *leaks, struct
         " leaked_blocks, leaked_first_ns, leaked_last_ns, pattern, leaked_bytes_margin,"
         " share_of_site < 1 AND (SELECT free_others FROM stacks AS s"
         " WHERE s.call_site_id IS leaks.call_site_id),"
-        " usually_freed_in FROM leaks WHERE process_id = ?1 AND suppressed_by IS NULL LIMIT ?2",
+        " usually_freed_in, verdict FROM leaks WHERE process_id = ?1 AND suppressed_by IS NULL LIMIT ?2",
         &stmt, err);
 
     if (rc != 0)
@@ -87,6 +88,7 @@ static int read_leaks(const struct finding_run *run, struct leaks *leaks, struct
         leak->first_ns = sqlite3_column_int64(stmt, 7);
         leak->last_ns = sqlite3_column_int64(stmt, 8);
         (void)snprintf(leak->pattern, sizeof(leak->pattern), "%s", rundb_text(stmt, 9));
+        (void)snprintf(leak->verdict, sizeof(leak->verdict), "%s", rundb_text(stmt, 13));
         leak->margin =
             sqlite3_column_type(stmt, 10) == SQLITE_NULL ? -1 : sqlite3_column_double(stmt, 10);
         /* The label of a place without a line is only a file: no help. */
@@ -186,9 +188,10 @@ static const char *format_rate(const struct leak_group *group, char ret_text[64]
 }
 
 /* Once, in the first finding about leaks. Only a program that exited has ended its work. */
-static void append_reach(const struct finding_run *run, struct finding *finding)
+static void append_reach(const struct finding_run *run, const struct leak *leak,
+                         struct finding *finding)
 {
-    if (!finding_has_exited(run))
+    if (!finding_has_exited(run) && !*leak->verdict)
         finding_append(finding, " Whether the program can still reach them is not known.");
 }
 
@@ -286,11 +289,13 @@ static void find_leak(const struct finding_run *run, const struct leaks *leaks,
     finding_append(finding, "; they came %s%s.",
                    is_late ? "in the second half of the run, until its end" : "throughout the run",
                    format_rate(group, rate));
+    if (*first->verdict)
+        finding_append(finding, " At the last heap image they were %s.", first->verdict);
     if (*first->freed_in)
         finding_append(finding, " Other blocks of the same stacks are freed in %s.",
                        first->freed_in);
     if (leaks->reported_bytes == 0)
-        append_reach(run, finding);
+        append_reach(run, first, finding);
     lead_to_leak(run, group, finding);
 }
 
@@ -345,7 +350,7 @@ static void find_other_leaks(const struct finding_run *run, const struct leaks *
                        units_format_counted(largest->blocks, "block", text[3]),
                        how_it_came(largest));
     if (leaks->reported_bytes == 0)
-        append_reach(run, finding);
+        append_reach(run, largest, finding);
     finding_lead(run, finding, "leaks", NULL, 0);
     finding_show_sql(run, finding, "leaks", " AND suppressed_by IS NULL");
 }

@@ -32,6 +32,8 @@ int cmd_histogram_run(struct query *query, struct error *err);
 int cmd_growth_run(struct query *query, struct error *err);
 int cmd_timeline_run(struct query *query, struct error *err);
 int cmd_lines_run(struct query *query, struct error *err);
+int cmd_images_run(struct query *query, struct error *err); /* lost and held */
+int cmd_why_run(struct query *query, struct error *err);
 int cmd_describe_run(struct query *query, struct error *err);
 
 #endif

@@ -29,19 +29,24 @@ CREATE VIEW leaks(
   suppressed_by,     -- rule that removes this row from reports; NULL: none
   weight,            -- sort key of the rows
   leaked_bytes_margin, -- half of the width of the 95 % interval of leaked_bytes; NULL: it is exact
-  leaked_blocks_margin -- the same of leaked_blocks
+  leaked_blocks_margin, -- the same of leaked_blocks
+  verdict            -- of the last heap image: 'lost' if the program could reach less than half of the bytes of this call site that were live then, else 'held by ' and what holds most; NULL: there is none
 ) AS
 SELECT l.process_id, l.leaked_bytes, l.leaked_blocks, 1.0 * l.leaked_blocks / l.allocated_blocks,
   s.function, s.source, s.line, s.module, l.call_site_id, l.stacks, l.leaked_first_ns, l.leaked_last_ns,
   l.pattern,
   e.label, r.rule AS suppressed_by,
   l.leaked_bytes * CASE WHEN l.pattern IN ('steady', 'late') THEN 64 WHEN l.pattern = 'burst' THEN 8 ELSE 1 END AS weight,
-  l.leaked_bytes_margin, l.leaked_blocks_margin
+  l.leaked_bytes_margin, l.leaked_blocks_margin,
+  CASE WHEN v.lost_bytes > v.held_bytes THEN 'lost' ELSE 'held by ' || coalesce(o.symbol, 'a ' || o.kind) END
 FROM site_leaks AS l
 JOIN processes AS p ON p.process_id = l.process_id
 LEFT JOIN _sites AS s ON s.call_site_id = l.call_site_id
 LEFT JOIN site_frees AS f ON f.process_id = l.process_id AND f.call_site_id = l.call_site_id AND f.is_leaking
 LEFT JOIN _sites AS e ON e.call_site_id = f.free_call_site_id
 LEFT JOIN suppressions AS r ON r.rule_id = l.rule_id
+LEFT JOIN heap_image_sites AS v ON v.image_id = (SELECT max(image_id) FROM heap_images AS i WHERE i.process_id = l.process_id)
+  AND v.call_site_id = l.call_site_id
+LEFT JOIN roots AS o ON o.root_id = v.root_id
 ORDER BY suppressed_by IS NOT NULL, weight DESC, l.leaked_bytes DESC, l.leaked_blocks DESC, l.process_id,
   l.call_site_id, l.rule_id;

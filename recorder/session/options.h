@@ -52,7 +52,9 @@ struct options {
     bool follows_children;
     bool waits_for_children;
     bool is_compressed;
+    uint64_t image_rss_bytes; /* --heap-image-at-rss; 0: none */
     bool is_aggregate;
+    bool takes_exit_image; /* --heap-image=exit; of the collector, too */
     bool has_report;
     bool has_receiver;                     /* --to */
     bool gives_back;                       /* --no-local */

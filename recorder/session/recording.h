@@ -40,6 +40,9 @@ struct recording_settings {
     bool rotates;                          /* the log, into files that mtrace-send removes */
     uint64_t max_live_bytes;               /* anything beyond this in a live log is ignored */
     const struct report_service_programs *programs; /* for requests */
+    void (*warn)(const char *format, ...) MTRACE_PRINTF(1, 2);
+    bool takes_exit_image;    /* an end without an image is worth a warning */
+    uint64_t image_rss_bytes; /* an image is taken at this size; 0: none */
 };
 
 /* Totals of a finished recording. */
@@ -75,11 +78,13 @@ struct recording {
     struct report_service service;
     struct collector_commands commands;
     const struct report_service_programs *programs;
-    pid_t pid;             /* 0: in another PID namespace, where its number means nothing here */
-    bool has_own_follower; /* a follower that the program does not query reads the log */
-    bool is_aggregate;     /* of a bounded run, whose follower service uses */
-    bool rotates;          /* --no-local */
-    bool is_adopted;       /* the process created the log: a fork child or an exec successor */
+    pid_t pid;                /* 0: in another PID namespace, where its number means nothing here */
+    bool has_own_follower;    /* a follower that the program does not query reads the log */
+    bool takes_exit_image;    /* as in the settings */
+    uint64_t image_rss_bytes; /* the same, until the image is taken */
+    bool is_aggregate;        /* of a bounded run, whose follower service uses */
+    bool rotates;             /* --no-local */
+    bool is_adopted;          /* the process created the log: a fork child or an exec successor */
     struct memory_sampler samples; /* last, so that a short program leaves its pages untouched */
 };
 
@@ -100,6 +105,10 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
 /* A request will ask about this CLOCK_MONOTONIC time, which must be later than everything packed
  * (PG-6). */
 void recording_hold_until(struct recording *recording, uint64_t monotonic_ns);
+
+/* Takes a heap image as of now; see image_service.h. */
+int recording_take_image(struct recording *recording, enum image_cause cause, const char *name,
+                         struct error *err);
 
 /* See report_service_is_awaited. */
 bool recording_is_awaited(const struct recording *recording);

@@ -21,8 +21,8 @@ mtrace-query run.db | sed -n 2p
 #|              91    9.1 KiB         1.738          88 ns  worker  libwork.so     5
 #|more rows: -n 0
 #|next: mtrace-query groups run.db --site 5
-#|process_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,stacks,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin
-#|1,700,7,0.583333333333333,Session::clone(int) const,/opt/server/src/session.c,88,/opt/server/bin/server,2,2,10000000000,90000000000,steady,Session::close /opt/server/src/session.c:140,,44800,,
+#|process_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,stacks,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin,verdict
+#|1,700,7,0.583333333333333,Session::clone(int) const,/opt/server/src/session.c,88,/opt/server/bin/server,2,2,10000000000,90000000000,steady,Session::close /opt/server/src/session.c:140,,44800,,,
 #|run.db  server (pid 812), 1m40s, the log goes no further, and whether it still runs is not known here: its blocks count as live
 #|the log is incomplete: 6.8 KiB were read, and everything after that is missing; totals are lower bounds, leaks may be too many: where it was recorded 'mtrace-record --pack LOG', then send or import it again
 #|log damaged: 'run.dat' at byte 4096: file ends inside a frame; totals are lower bounds, leaks may be too many: import a whole copy, or record again

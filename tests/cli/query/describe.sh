@@ -36,6 +36,7 @@ mtrace-query describe leaks
 #|weight                sort key of the rows
 #|leaked_bytes_margin   half of the width of the 95 % interval of leaked_bytes; NULL: it is exact
 #|leaked_blocks_margin  the same of leaked_blocks
+#|verdict               of the last heap image: 'lost' if the program could reach less than half of ..
 # case all
 # Every column of every public table and view has a meaning.
 mtrace-query views --format csv | cut -d, -f1 | tail -n +2 | while read -r name; do

@@ -37,11 +37,11 @@ mtrace-query leaks run.db --process 1 -n 1
 # case csv
 mtrace-query leaks run.db --format csv --process 1
 # expect stdout
-#|process_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,stacks,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin
-#|1,700,7,0.583333333333333,Session::clone(int) const,/opt/server/src/session.c,88,/opt/server/bin/server,2,2,10000000000,90000000000,steady,Session::close /opt/server/src/session.c:140,,44800,,
-#|1,4000,1,1.0,Cache::reserve,/opt/server/src/cache.c,31,/opt/server/bin/server,3,1,200000000,200000000,once,,,4000,,
-#|1,30,3,1.0,,,,/opt/server/lib/libwork.so,6,1,5000000000,5000000000,burst,,,240,,
-#|1,20,2,0.5,main,/opt/server/src/main.c,10,/opt/server/bin/server,1,1,1000000000,2000000000,burst,main /opt/server/src/main.c:10,,160,,
+#|process_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,stacks,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin,verdict
+#|1,700,7,0.583333333333333,Session::clone(int) const,/opt/server/src/session.c,88,/opt/server/bin/server,2,2,10000000000,90000000000,steady,Session::close /opt/server/src/session.c:140,,44800,,,
+#|1,4000,1,1.0,Cache::reserve,/opt/server/src/cache.c,31,/opt/server/bin/server,3,1,200000000,200000000,once,,,4000,,,
+#|1,30,3,1.0,,,,/opt/server/lib/libwork.so,6,1,5000000000,5000000000,burst,,,240,,,
+#|1,20,2,0.5,main,/opt/server/src/main.c,10,/opt/server/bin/server,1,1,1000000000,2000000000,burst,main /opt/server/src/main.c:10,,160,,,
 # case hint
 # The filter that leaks suggests selects the function of the first row, not its whole namespace.
 sqlite3 run.db "UPDATE functions SET name = 'cache::Map<int, std::less<int>>::operator()(int) const' WHERE function_id = 3"
@@ -56,8 +56,8 @@ eval "mtrace-query leaks run.db --process 1 --csv $hint" | cut -d, -f2,5
 mtrace-query leaks run.db --format json -n 2
 # expect stdout
 #|[
-#| {"process_id":1,"leaked_bytes":700,"leaked_blocks":7,"share_of_site":0.583333333333333,"function":"Session::clone(int) const","source":"/opt/server/src/session.c","line":88,"module":"/opt/server/bin/server","call_site_id":2,"stacks":2,"leaked_first_ns":10000000000,"leaked_last_ns":90000000000,"pattern":"steady","usually_freed_in":"Session::close /opt/server/src/session.c:140","suppressed_by":null,"weight":44800,"leaked_bytes_margin":null,"leaked_blocks_margin":null},
-#| {"process_id":1,"leaked_bytes":4000,"leaked_blocks":1,"share_of_site":1.0,"function":"Cache::reserve","source":"/opt/server/src/cache.c","line":31,"module":"/opt/server/bin/server","call_site_id":3,"stacks":1,"leaked_first_ns":200000000,"leaked_last_ns":200000000,"pattern":"once","usually_freed_in":null,"suppressed_by":null,"weight":4000,"leaked_bytes_margin":null,"leaked_blocks_margin":null}
+#| {"process_id":1,"leaked_bytes":700,"leaked_blocks":7,"share_of_site":0.583333333333333,"function":"Session::clone(int) const","source":"/opt/server/src/session.c","line":88,"module":"/opt/server/bin/server","call_site_id":2,"stacks":2,"leaked_first_ns":10000000000,"leaked_last_ns":90000000000,"pattern":"steady","usually_freed_in":"Session::close /opt/server/src/session.c:140","suppressed_by":null,"weight":44800,"leaked_bytes_margin":null,"leaked_blocks_margin":null,"verdict":null},
+#| {"process_id":1,"leaked_bytes":4000,"leaked_blocks":1,"share_of_site":1.0,"function":"Cache::reserve","source":"/opt/server/src/cache.c","line":31,"module":"/opt/server/bin/server","call_site_id":3,"stacks":1,"leaked_first_ns":200000000,"leaked_last_ns":200000000,"pattern":"once","usually_freed_in":null,"suppressed_by":null,"weight":4000,"leaked_bytes_margin":null,"leaked_blocks_margin":null,"verdict":null}
 #|]
 # case of_stacks
 # Leaks are judged by stack: at site 5, one stack leaks its only block, and another frees all of its 90.
@@ -67,7 +67,7 @@ mtrace-query leaks run.db --process 1 --csv | sed -n '/,300,/p'
 # expect stdout
 #|  300 B       1        100 %  once at 3.0 s            5  worker  libwork.so
 #|                                                          other stacks free theirs in m..  main.c:10
-#|1,300,1,1.0,worker,,,/opt/server/lib/libwork.so,5,1,3000000000,3000000000,once,,,300,,
+#|1,300,1,1.0,worker,,,/opt/server/lib/libwork.so,5,1,3000000000,3000000000,once,,,300,,,
 # case rows_read
 # leaks reads only the columns of the rows that it needs; with --at also their lifetimes.
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
@@ -132,8 +132,8 @@ mtrace-query leaks run.db --suppressions rules
 sqlite3 run.db "DROP VIEW leaks; CREATE VIEW leaks AS SELECT 1 AS old"
 mtrace-query leaks run.db --format csv -n 1
 # expect stdout
-#|process_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,stacks,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin
-#|1,700,7,0.583333333333333,Session::clone(int) const,/opt/server/src/session.c,88,/opt/server/bin/server,2,2,10000000000,90000000000,steady,Session::close /opt/server/src/session.c:140,,44800,,
+#|process_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,stacks,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin,verdict
+#|1,700,7,0.583333333333333,Session::clone(int) const,/opt/server/src/session.c,88,/opt/server/bin/server,2,2,10000000000,90000000000,steady,Session::close /opt/server/src/session.c:140,,44800,,,
 # case stock_sqlite
 sqlite3 run.db "SELECT leaked_bytes, function FROM leaks LIMIT 3"
 # expect stdout

@@ -144,7 +144,7 @@ ls
 #|mtrace-query: unknown command 'leeks'; did you mean leaks?
 #|Try 'mtrace-query --help'.
 #|mtrace-query: cannot open 'nowhere.db': No such file or directory
-#|mtrace-query: 'colour' is not a sort key of leaks; allowed: process_id, leaked_bytes, leaked_blocks, share_of_site, function, source, line, module, call_site_id, stacks, leaked_first_ns, leaked_last_ns, pattern, usually_freed_in, suppressed_by, weight, leaked_bytes_margin, leaked_blocks_margin
+#|mtrace-query: 'colour' is not a sort key of leaks; allowed: process_id, leaked_bytes, leaked_blocks, share_of_site, function, source, line, module, call_site_id, stacks, leaked_first_ns, leaked_last_ns, pattern, usually_freed_in, suppressed_by, weight, leaked_bytes_margin, leaked_blocks_margin, verdict
 #|Try 'mtrace-query --help'.
 #|mtrace-query: cannot run the statement: no such column: no
 #|Try 'mtrace-query --help'.

@@ -138,7 +138,7 @@ complain mtrace-query leaks run.db --suppressions rules
 #|Try 'mtrace-query --help'.
 #|mtrace-query: export needs --to FORMAT: flamegraph.pl, heaptrack, pprof, speedscope, dhat, massif or json
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --fail-if 'leeks > 1': no such column: leeks; columns: process_id, leaked_bytes, leaked_blocks, share_of_site, function, source, line, module, call_site_id, stacks, leaked_first_ns, leaked_last_ns, pattern, usually_freed_in, suppressed_by, weight, leaked_bytes_margin, leaked_blocks_margin
+#|mtrace-query: --fail-if 'leeks > 1': no such column: leeks; columns: process_id, leaked_bytes, leaked_blocks, share_of_site, function, source, line, module, call_site_id, stacks, leaked_first_ns, leaked_last_ns, pattern, usually_freed_in, suppressed_by, weight, leaked_bytes_margin, leaked_blocks_margin, verdict
 #|Try 'mtrace-query --help'.
 #|mtrace-query: no source file is called 'ession.c'; give its name or the end of its path
 #|mtrace-query: no database is named
@@ -304,7 +304,7 @@ complain mtrace-query leaks run.db --format xml
 #|mtrace-query: --count 'many': a whole number is expected
 #|Try 'mtrace-query --help'.
 #|mtrace-query: 'run.db' has no process 9; mtrace-query processes lists them
-#|mtrace-query: 'bites' is not a sort key of leaks; allowed: process_id, leaked_bytes, leaked_blocks, share_of_site, function, source, line, module, call_site_id, stacks, leaked_first_ns, leaked_last_ns, pattern, usually_freed_in, suppressed_by, weight, leaked_bytes_margin, leaked_blocks_margin
+#|mtrace-query: 'bites' is not a sort key of leaks; allowed: process_id, leaked_bytes, leaked_blocks, share_of_site, function, source, line, module, call_site_id, stacks, leaked_first_ns, leaked_last_ns, pattern, usually_freed_in, suppressed_by, weight, leaked_bytes_margin, leaked_blocks_margin, verdict
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --format 'xml': table, json or csv is expected
 #|Try 'mtrace-query --help'.

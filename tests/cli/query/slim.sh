@@ -30,7 +30,7 @@ mtrace-query groups slim.db --lifetime all -n 1 --format csv | wc -l
 #|status 1, lines on stderr 1
 #|status 1, lines on stderr 1
 #|totals are there
-#|process_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,stacks,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin
+#|process_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,stacks,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin,verdict
 #|2
 # expect stderr
 #|mtrace-query: 'slim.db' was imported with --slim or --follow, and this query needs rows of single blocks; import the log again without --slim

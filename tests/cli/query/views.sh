@@ -15,11 +15,13 @@ mtrace-query views
 #|fragmentation          view   one row per heap at the process's peak and at its end: the parts of ..
 #|groups                 view   one row per stack: everything that was allocated with the same backt..
 #|growth                 view   one row per call site whose live bytes rose from the first snapshot ..
+#|held                   view   one row per root of the last heap image of each process: a variable,..
 #|hot                    view   one row per call site, busiest first: where the program spends its c..
 #|leaks                  view   one row per call site whose blocks were never freed by the end of th..
 #|leaks_by_stack         view   one row per stack whose blocks were never freed by the end of their ..
 #|lifetime_histogram     view   one row per class of lifetimes, and one for the blocks that were nev..
 #|live_blocks            view   blocks that were live at a time that you choose: WHERE at_ns = … (a ..
+#|lost                   view   one row per call site whose blocks were lost at the time of the last..
 #|mapping_levels         view   one row per time at which mappings of a kind changed: how much addre..
 #|mappings               view   one row per piece of address space that was seen: mappings of the pr..
 #|object_growth          view   one row per path whose own bytes differ between a walk and the one b..
@@ -56,6 +58,9 @@ mtrace-query views
 #|group_moves            table  blocks that mtrace_move charged to another group; empty if blocks ha..
 #|group_totals           table  totals by process and group; empty if the program has no groups; all..
 #|heap_extents           table  end of a heap over time: one row for each change that was seen
+#|heap_image_blocks      table  blocks that were live at the time of the image
+#|heap_image_sites       table  blocks of heap_image_blocks by call site
+#|heap_images            table  one row for each image
 #|heap_pages             table  pages that hold a live byte; a block occupies [address, address + us..
 #|heap_pins              table  pages whose live blocks may all have one call site, by stack
 #|heap_states            table  parts of a heap at a snapshot. The six parts sum to extent_bytes; if..
@@ -81,6 +86,7 @@ mtrace-query views
 #|pools                  table  pools made by mtrace_pool_create, or by heaptrack's calls; empty if ..
 #|processes              table  one recorded program image: fork makes a child, exec ends one image ..
 #|realloc_chains         table  chains of two or more blocks
+#|roots                  table  words outside of blocks, and registers, that hold blocks on a shorte..
 #|row_ranges             table  private: ranges of values in each 4,096 rows of packed_allocation_ro..
 #|site_frees             table  the call site that freed most blocks of a call site: of its stacks t..
 #|site_growth            table  call sites whose live bytes changed between regular snapshots

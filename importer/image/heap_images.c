@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/image/heap_images.h"
+
+#include "importer/image/reachability.h"
+#include "importer/image/root_names.h"
+#include "importer/write/database.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What a root holds on shortest paths. */
+struct root_totals {
+    int64_t root_id; /* 0: it holds nothing */
+    uint64_t bytes, blocks;
+};
+
+/* One image and what was found in it. */
+struct analysis {
+    sqlite3 *db;
+    int64_t image_id, process_id, at_ns;
+    bool is_partial;        /* not all blocks are known */
+    const char *executable; /* NULL: not known */
+    struct image_file image;
+    struct block_index index;
+    struct root_areas areas;
+    struct heap_graph graph;
+    struct block_reach *reach;
+    struct root_totals *roots; /* of the graph's roots */
+    uint64_t *retained; /* of lost blocks: their bytes with those of the blocks behind them */
+};
+
+static const char *const cause_names[] = {
+    [IMAGE_CAUSE_EXIT] = "exit",       [IMAGE_CAUSE_CONTROL] = "control",
+    [IMAGE_CAUSE_PROGRAM] = "program", [IMAGE_CAUSE_RSS] = "rss",
+    [IMAGE_CAUSE_SIGNAL] = "signal",   [IMAGE_CAUSE_CORE] = "core"};
+
+static const char *const method_names[] = {
+    [IMAGE_METHOD_STOP] = "stop", [IMAGE_METHOD_FORK] = "fork", [IMAGE_METHOD_CORE] = "core"};
+
+static const char *name_of(const char *const *names, size_t n_names, uint32_t value)
+{
+    return value < n_names ? names[value] : NULL;
+}
+
+/* ---- rows ---- */
+
+static int write_image(const struct analysis *analysis, struct error *err)
+{
+    const struct image_header *header = &analysis->image.header;
+    sqlite3_stmt *insert;
+    int code = database_prepare(
+        analysis->db, "INSERT INTO heap_images VALUES (?, ?, ?, ?, ?, ?, ?, ?)", &insert, err);
+
+    if (code)
+        return code;
+    code = database_insert(
+        insert, err, "iiitttzu", analysis->image_id, analysis->process_id, analysis->at_ns,
+        header->name[0] ? header->name : NULL,
+        name_of(cause_names, sizeof cause_names / sizeof *cause_names, header->cause),
+        name_of(method_names, sizeof method_names / sizeof *method_names, header->method),
+        header->rss_bytes, header->pause_ns);
+    sqlite3_finalize(insert);
+    return code;
+}
+
+/* The kernel follows links: an executable has the name by which it was started. */
+static const char *name_of_file(const struct analysis *analysis, const struct image_range *range)
+{
+    const char *path = image_file_path(&analysis->image, range);
+    struct stat file, executable;
+
+    return analysis->executable && stat(path, &file) == 0
+                   && stat(analysis->executable, &executable) == 0
+                   && file.st_ino == executable.st_ino && file.st_dev == executable.st_dev
+               ? analysis->executable
+               : path;
+}
+
+/* The module, the variable and the offset of a root; NULL: not a global one. */
+static const char *name_root(const struct analysis *analysis, struct root_names *names,
+                             const struct root_edge *root, const char **ret_symbol,
+                             uint64_t *ret_offset)
+{
+    *ret_symbol = NULL;
+    *ret_offset = root->address;
+    if (root->kind == ROOT_REGISTER)
+        return NULL;
+    const struct root_area *area = &analysis->areas.areas[root->area];
+    *ret_offset = root->address - area->start;
+    if (root->kind != ROOT_GLOBAL)
+        return NULL;
+    const struct image_range *range = &analysis->image.ranges[area->range];
+    *ret_symbol = root_names_find(names, range, root->address, ret_offset);
+    return name_of_file(analysis, range);
+}
+
+static uint32_t tid_of(const struct analysis *analysis, const struct root_edge *root)
+{
+    if (root->kind == ROOT_REGISTER)
+        return analysis->image.threads[root->area].thread.tid;
+    if (root->kind == ROOT_STACK || root->kind == ROOT_TLS)
+        return analysis->image.threads[analysis->areas.areas[root->area].thread].thread.tid;
+    return 0;
+}
+
+static int write_root(const struct analysis *analysis, struct root_names *names,
+                      sqlite3_stmt *insert, const struct root_edge *root,
+                      const struct root_totals *totals, struct error *err)
+{
+    const char *symbol;
+    uint64_t offset;
+    const char *module = name_root(analysis, names, root, &symbol, &offset);
+
+    return database_insert(insert, err, "iittttuiuu", totals->root_id, analysis->image_id,
+                           root_kind_names[root->kind], module, symbol, NULL, offset,
+                           (int64_t)tid_of(analysis, root), totals->bytes, totals->blocks);
+}
+
+static void sum_roots(struct analysis *analysis)
+{
+    for (uint32_t i = 0; i < analysis->index.n_blocks; i++) {
+        const struct block_reach *reach = &analysis->reach[i];
+
+        if (reach->state != BLOCK_HELD)
+            continue;
+        analysis->roots[reach->root].blocks++;
+        analysis->roots[reach->root].bytes += analysis->index.blocks[i].size_bytes;
+    }
+}
+
+/* Numbers the roots that hold a block on a shortest path, and writes them. */
+static int write_roots(struct analysis *analysis, struct root_names *names, int64_t *last_root_id,
+                       struct error *err)
+{
+    sqlite3_stmt *insert;
+    int code = database_prepare(
+        analysis->db,
+        "INSERT INTO roots (root_id, image_id, kind, module, symbol, function, offset_bytes, thread_id, bytes, blocks)"
+        " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT max(thread_id) FROM threads AS t JOIN heap_images AS i USING (process_id)"
+        " WHERE i.image_id = ?2 AND t.tid = nullif(?8, 0) AND ifnull(t.start_ns <= i.at_ns, 1)), ?9, ?10",
+        &insert, err);
+
+    if (code)
+        return code;
+    sum_roots(analysis);
+    for (size_t i = 0; code == 0 && i < analysis->graph.n_roots; i++) {
+        if (analysis->roots[i].blocks == 0)
+            continue;
+        analysis->roots[i].root_id = ++*last_root_id;
+        code = write_root(analysis, names, insert, &analysis->graph.roots[i], &analysis->roots[i],
+                          err);
+    }
+    sqlite3_finalize(insert);
+    return code;
+}
+
+static int64_t id_of(const struct analysis *analysis, uint32_t block)
+{
+    return block == NO_BLOCK ? 0 : analysis->index.blocks[block].allocation_id;
+}
+
+static int write_blocks(const struct analysis *analysis, struct error *err)
+{
+    sqlite3_stmt *insert;
+    int code = database_prepare(
+        analysis->db,
+        "INSERT INTO heap_image_blocks (image_id, allocation_id, state_code, interior_only, root_id,"
+        " holder_allocation_id, distance, retained_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        &insert, err);
+
+    for (uint32_t i = 0; code == 0 && i < analysis->index.n_blocks; i++) {
+        const struct block_reach *reach = &analysis->reach[i];
+        bool is_held = reach->state == BLOCK_HELD;
+
+        code = database_insert(insert, err, "iiiizzim", analysis->image_id, id_of(analysis, i),
+                               (int64_t)reach->state, (int64_t)reach->is_interior_only,
+                               is_held ? (uint64_t)analysis->roots[reach->root].root_id : 0,
+                               (uint64_t)id_of(analysis, reach->holder), (int64_t)reach->distance,
+                               reach->state == BLOCK_LOST ? analysis->retained[i] : UINT64_MAX);
+    }
+    sqlite3_finalize(insert);
+    return code;
+}
+
+/* A lost block stands for all that only lost blocks lead to. */
+static int fold_lost(struct analysis *analysis, struct error *err)
+{
+    analysis->retained = calloc((size_t)analysis->index.n_blocks + 1, sizeof(uint64_t));
+    if (!analysis->retained)
+        return error_set(err, ERROR_NOMEM, "no memory for the lost blocks of a heap image");
+    for (uint32_t i = 0; i < analysis->index.n_blocks; i++)
+        if (analysis->reach[i].state != BLOCK_HELD)
+            analysis->retained[analysis->reach[i].root] += analysis->index.blocks[i].size_bytes;
+    return 0;
+}
+
+/* The bare column root is that of the row with the largest held part. */
+static int write_sites(const struct analysis *analysis, struct error *err)
+{
+    sqlite3_stmt *insert;
+    int code = database_prepare(
+        analysis->db,
+        "INSERT INTO heap_image_sites SELECT ?1, site, ifnull(sum(bytes) FILTER (WHERE root = 0), 0),"
+        " ifnull(sum(blocks) FILTER (WHERE root = 0), 0),"
+        " sum(retained), ifnull(sum(bytes) FILTER (WHERE root <= 0), 0),"
+        " ifnull(sum(bytes) FILTER (WHERE root > 0), 0), iif(max(iif(root > 0, bytes, -1)) >= 0, root, NULL) FROM"
+        " (SELECT ifnull(b.call_site_id, 0) AS site, ifnull(h.root_id, -h.state_code) AS root, sum(a.size_bytes) AS bytes,"
+        " count(*) AS blocks, sum(iif(h.state_code = 0, h.retained_bytes, 0)) AS retained"
+        " FROM heap_image_blocks AS h CROSS JOIN allocation_rows AS a ON a.allocation_id = h.allocation_id"
+        " LEFT JOIN backtraces AS b ON b.backtrace_id = a.backtrace_id"
+        " WHERE h.image_id = ?1 GROUP BY 1, 2) GROUP BY site",
+        &insert, err);
+
+    if (code)
+        return code;
+    sqlite3_bind_int64(insert, 1, analysis->image_id);
+    if (sqlite3_step(insert) != SQLITE_DONE)
+        code = database_error(analysis->db, err);
+    sqlite3_finalize(insert);
+    return code;
+}
+
+/* ---- one image ---- */
+
+static int write_rows(struct analysis *analysis, int64_t *last_root_id, struct error *err)
+{
+    struct root_names *names = root_names_new(&analysis->image);
+    int code = write_image(analysis, err);
+
+    analysis->roots = calloc(analysis->graph.n_roots + 1, sizeof *analysis->roots);
+    if (code == 0 && (!analysis->roots || !names))
+        code = error_set(err, ERROR_NOMEM, "no memory for the roots of a heap image");
+    if (code == 0)
+        code = write_roots(analysis, names, last_root_id, err);
+    if (code == 0)
+        code = write_blocks(analysis, err);
+    if (code == 0)
+        code = write_sites(analysis, err);
+    root_names_free(names);
+    return code;
+}
+
+static int analyse(struct analysis *analysis, int64_t *last_root_id, struct error *err)
+{
+    int code = block_index_read(analysis->db, analysis->process_id, analysis->at_ns,
+                                &analysis->index, err);
+
+    if (code == 0)
+        code = root_areas_make(analysis->db, analysis->process_id, analysis->at_ns,
+                               analysis->is_partial, &analysis->image, &analysis->index,
+                               &analysis->areas, err);
+    if (code == 0)
+        code = heap_graph_make(&analysis->image, &analysis->index, &analysis->areas,
+                               &analysis->graph, err);
+    if (code == 0)
+        code = reachability_find(&analysis->index, &analysis->graph, &analysis->reach, err);
+    if (code == 0)
+        code = fold_lost(analysis, err);
+    return code ? code : write_rows(analysis, last_root_id, err);
+}
+
+static void done(struct analysis *analysis)
+{
+    free(analysis->roots);
+    free(analysis->retained);
+    free(analysis->reach);
+    heap_graph_done(&analysis->graph);
+    root_areas_done(&analysis->areas);
+    block_index_done(&analysis->index);
+    image_file_close(&analysis->image);
+}
+
+static int check_process(const struct image_file *image, const struct definitions_process *process,
+                         const char *path, struct error *err)
+{
+    return image->header.run_id == process->run_id
+               ? 0
+               : error_set(err, ERROR_FORMAT,
+                           "heap image '%s' belongs to another recording; it is ignored", path);
+}
+
+static void note_refusal(struct heap_images_result *result, const struct error *err)
+{
+    if (result->n_refused++ == 0)
+        (void)snprintf(result->refusal, sizeof result->refusal, "%.*s",
+                       (int)sizeof result->refusal - 1, err->text);
+}
+
+struct writer {
+    sqlite3 *db;
+    uint64_t origin_ns;
+    struct heap_images_result *result;
+    int64_t last_root_id;
+};
+
+static int write_one(struct writer *writer, const struct definitions_process *process,
+                     int64_t process_id, const char *path, struct error *err)
+{
+    struct analysis analysis = {.db = writer->db,
+                                .process_id = process_id,
+                                .image_id = writer->result->n_images + 1,
+                                .is_partial = definitions_is_partial(process),
+                                .executable = process->executable};
+    int code = image_file_open(path, &analysis.image, err);
+
+    if (code == 0)
+        code = check_process(&analysis.image, process, path, err);
+    if (code == 0) {
+        uint64_t at = analysis.image.header.monotonic_ns;
+        analysis.at_ns = (int64_t)(at > writer->origin_ns ? at - writer->origin_ns : 0);
+        code = analyse(&analysis, &writer->last_root_id, err);
+        writer->result->n_images += code == 0;
+    }
+    done(&analysis);
+    return code;
+}
+
+/* A damaged image is undone and left out. */
+static int try_one(struct writer *writer, const struct definitions_process *process,
+                   int64_t process_id, const char *path, struct error *err)
+{
+    int code = database_execute(writer->db, "SAVEPOINT heap_image", err);
+
+    if (code)
+        return code;
+    code = write_one(writer, process, process_id, path, err);
+    if (code == ERROR_FORMAT || code == ERROR_VERSION || code == ERROR_IO) {
+        note_refusal(writer->result, err);
+        code = database_execute(writer->db, "ROLLBACK TO heap_image", err);
+    }
+    return code ? code : database_execute(writer->db, "RELEASE heap_image", err);
+}
+
+int heap_images_write(sqlite3 *db, const struct definitions *definitions, uint64_t origin_ns,
+                      struct heap_images_result *ret, struct error *err)
+{
+    struct writer writer = {.db = db, .origin_ns = origin_ns, .result = ret};
+    int code = 0;
+
+    *ret = (struct heap_images_result){0};
+    for (size_t id = 1; code == 0 && id <= definitions->n_processes; id++) {
+        const struct definitions_process *process = &definitions->processes[id];
+        char *path = NULL;
+
+        for (unsigned n = 1; code == 0 && process->log_path && !process->is_left_out; n++) {
+            if (asprintf(&path, "%s.image%u", process->log_path, n) < 0)
+                return error_set(err, ERROR_NOMEM, "no memory for the name of a heap image");
+            bool is_there = access(path, F_OK) == 0;
+            if (is_there)
+                code = try_one(&writer, process, (int64_t)id, path, err);
+            free(path);
+            if (!is_there)
+                break;
+        }
+    }
+    return code;
+}
