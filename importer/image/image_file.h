@@ -17,11 +17,17 @@
 #include "lib/base/error.h"
 #include "lib/logfile/image_format.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct image_registers {
     struct image_thread thread;
     const uint64_t *words; /* thread.n_words; of the image */
+};
+
+/* Memory from `start` on, in the file of a core. */
+struct image_load {
+    uint64_t start, n_bytes, file_offset;
 };
 
 struct image_file {
@@ -39,6 +45,9 @@ struct image_file {
     int fd;
     void *raw[IMAGE_WORDS]; /* of each section before WORDS */
     uint64_t words_offset, words_bytes;
+    bool is_core;             /* read by core_file_open */
+    struct image_load *loads; /* of a core, in the order of addresses */
+    size_t n_loads;
 };
 
 /* Close with image_file_close, also after a failure. */
