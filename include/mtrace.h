@@ -127,6 +127,7 @@ struct mtrace_api {
                        unsigned kinds);
     int (*tracker_remove)(int handle, bool waits); /* 0, ENOENT; EBUSY: other threads run it */
     int (*report)(const char *question, int fd);
+    int (*heap_image)(const char *name);
 };
 
 #ifndef MTRACE_TYPES_ONLY /* for the code that provides the table */
@@ -432,6 +433,21 @@ static inline int mtrace_report(const char *question, int fd)
 {
     const struct mtrace_api *api = mtrace_found_;
     return __builtin_expect(api != NULL, 0) ? api->report(question, fd) : ENOTCONN;
+}
+
+/*
+ * Notes which blocks the program can reach now, for "mtrace-query lost", "held" and "why". All
+ * threads stand still while mtrace-record copies their memory, for about 0.5 s for each GiB. name:
+ * at most 63 bytes; NULL: none. Returns 0 or an errno value.
+ *   ENOTCONN   absent, or recorded without mtrace-record
+ *   EIO        there is no image; mtrace-record has printed why
+ *   E2BIG      the name is too long
+ *   others     as of mtrace_report
+ */
+static inline int mtrace_heap_image(const char *name)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    return __builtin_expect(api != NULL, 0) ? api->heap_image(name) : ENOTCONN;
 }
 
 /* ---- scopes that end with their block ---- */

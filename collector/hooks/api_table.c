@@ -168,6 +168,13 @@ static int report(const char *question, int fd)
     return lifecycle_is_ready() ? self_report_ask(question, fd) : ENOTCONN;
 }
 
+static int heap_image(const char *name)
+{
+    return lifecycle_is_ready()
+               ? self_report_heap_image("program", name ? name : "", SELF_REPORT_FRAME())
+               : ENOTCONN;
+}
+
 /* ---- objects --------------------------------------------------------------------------------- */
 
 /* Copies a structure as the program knows it. Members of later versions are zero. */
@@ -328,6 +335,7 @@ MTRACE_EXPORT const struct mtrace_api mtrace_api_2 = {
     .tracker_add = tracker_add,
     .tracker_remove = tracker_remove,
     .report = report,
+    .heap_image = heap_image,
 };
 
 /* ---- bytehound's API, for programs that declare it ------------------------------------------- */

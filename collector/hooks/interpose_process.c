@@ -24,6 +24,7 @@
 #include "collector/process/exec_target.h"
 #include "collector/process/got_rebinding.h"
 #include "collector/process/lifecycle.h"
+#include "collector/process/self_report.h"
 #include "collector/sampling/sampler.h"
 #include "collector/thread/state.h"
 #include "collector/thread/thread.h"
@@ -451,6 +452,7 @@ MTRACE_EXPORT int execlp(const char *file, const char *first, ...)
 static MTRACE_NORETURN void end_immediately(int status)
 {
     if (lifecycle_is_ready() && g_real.exit_immediately) {
+        end_take_image(SELF_REPORT_FRAME());
         mapped_memory_record_heaps();
         end_write(LOG_END_IMMEDIATE, status);
         g_real.exit_immediately(status);
@@ -471,6 +473,7 @@ MTRACE_EXPORT void _Exit(int status)
 MTRACE_EXPORT void quick_exit(int status)
 {
     if (lifecycle_is_ready() && g_real.quick_exit) {
+        end_take_image(SELF_REPORT_FRAME());
         mapped_memory_record_heaps();
         end_write(LOG_END_QUICK, status);
         g_real.quick_exit(status);

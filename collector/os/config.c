@@ -42,6 +42,8 @@ static const struct choice g_signals[] = {
     {"SIGQUIT", SIGQUIT}, {"SIGPROF", SIGPROF}, {NULL, 0},
 };
 
+static const struct choice g_images[] = {{"exit", true}, {NULL, 0}};
+
 static const struct choice g_clocks[] = {{"tsc", true}, {"monotonic", false}, {NULL, 0}};
 
 static const struct choice g_booleans[] = {
@@ -282,6 +284,7 @@ void config_read(const char *const *environment, struct config *ret_config)
     unsigned unwinder = CONFIG_UNWINDER_FAST;
     unsigned level = CONFIG_LEVEL_SILENT;
     unsigned may_use_tsc = true;
+    unsigned takes_exit_image = false;
 
     config->bad_variable = NULL;
     read_text(&source, "MTRACE_OUTPUT", config, config->output, "mtrace_%e_%t_%p.dat");
@@ -319,6 +322,8 @@ void config_read(const char *const *environment, struct config *ret_config)
     config->adds_asan_option = read_boolean(&source, "MTRACE_ASAN_OPTION", config, false);
     config->is_left = read_boolean(&source, "MTRACE_IS_LEFT", config, false);
     config->zeroes_memory = read_boolean(&source, "MTRACE_ZERO_MEMORY", config, false);
+    read_choice(&source, "MTRACE_HEAP_IMAGE", g_images, config, &takes_exit_image);
+    config->takes_exit_image = takes_exit_image && config->recorder_pid;
     config->gathers_mmaps = read_boolean(&source, "MTRACE_GATHER_MMAPS", config, true);
 }
 

@@ -68,6 +68,7 @@ struct config {
     bool has_free_backtraces;
     bool follows_children;
     bool zeroes_memory;
+    bool takes_exit_image; /* --heap-image=exit */
     bool gathers_mmaps;
     bool may_use_tsc;
     bool is_left;             /* attach: no thread can still be inside the last recording */

@@ -6,6 +6,7 @@
 #include "collector/log/segment.h"
 #include "collector/os/sys.h"
 #include "collector/process/environment.h"
+#include "collector/process/self_report.h"
 #include "collector/thread/state.h"
 #include "collector/thread/thread.h"
 
@@ -40,6 +41,12 @@ void end_write(enum log_end kind, int value)
         return;
     write_end(kind, value);
     quiet_end(&quiet);
+}
+
+void end_take_image(uintptr_t frame)
+{
+    if (state_config()->takes_exit_image)
+        (void)self_report_heap_image("exit", "", frame);
 }
 
 void end_recording(void)

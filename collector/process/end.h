@@ -9,6 +9,10 @@
 
 #include "lib/abi/log_format.h"
 
+/* Requests a heap image if --heap-image=exit was given; frame: SELF_REPORT_FRAME. Call it before
+ * end_write. */
+void end_take_image(uintptr_t frame);
+
 /* Just before the process ends in this way. Does nothing in a vfork child. */
 void end_write(enum log_end kind, int value);
 

@@ -24,6 +24,7 @@
 #include "collector/process/got_rebinding.h"
 #include "collector/process/loading.h"
 #include "collector/process/output.h"
+#include "collector/process/self_report.h"
 #include "collector/sampling/live_block_index.h"
 #include "collector/sampling/sampled_blocks.h"
 #include "collector/thread/state.h"
@@ -246,6 +247,7 @@ static void handle_exit(int status, void *unused)
 {
     (void)unused;
     loading_look();
+    end_take_image(SELF_REPORT_FRAME());
     mapped_memory_record_heaps();
     end_write(LOG_END_EXIT, status);
 }

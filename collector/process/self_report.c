@@ -365,3 +365,23 @@ int self_report_ask(const char *text, int fd)
     quiet_end(&self_report.quiet);
     return status;
 }
+
+int self_report_heap_image(const char *cause, const char *name, uintptr_t frame)
+{
+    char text[64 + LOG_MAILBOX_NAME_BYTES];
+    struct fmt out = FMT_BUFFER(text);
+
+    if (fmt_length(name) >= LOG_MAILBOX_NAME_BYTES)
+        return E2BIG;
+    if (!state_is_own_process()) /* a vfork child has its parent's log */
+        return ENOTCONN;
+    fmt_string(&out, LOG_HEAP_IMAGE_WORDS);
+    fmt_string(&out, cause);
+    fmt_char(&out, ' ');
+    fmt_decimal(&out, (uint64_t)sys_gettid());
+    fmt_char(&out, ' ');
+    fmt_decimal(&out, frame);
+    fmt_char(&out, ' ');
+    fmt_string(&out, name);
+    return self_report_ask(text, -1);
+}

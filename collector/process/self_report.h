@@ -22,7 +22,23 @@
 #ifndef MTRACE_COLLECTOR_SELF_REPORT_H
 #define MTRACE_COLLECTOR_SELF_REPORT_H
 
+#include <stdint.h>
+
 /* Sends the request `text` and writes the answer to fd. Returns 0 or an errno value. */
 int self_report_ask(const char *text, int fd);
+
+/* For a function that the program calls: puts the registers that its callers keep values in on the
+ * stack, and returns the lowest address of them. What the collector has below holds no blocks. */
+#define SELF_REPORT_FRAME()   \
+    (__builtin_unwind_init(), \
+     (uintptr_t)__builtin_frame_address(0) - SELF_REPORT_SAVED_REGISTERS * sizeof(uintptr_t))
+
+enum {
+    SELF_REPORT_SAVED_REGISTERS = 5 /* of x86-64, below the frame pointer */
+};
+
+/* Requests a heap image; cause: "exit" or "program", frame: SELF_REPORT_FRAME. EIO: the recorder
+ * has said why there is none. */
+int self_report_heap_image(const char *cause, const char *name, uintptr_t frame);
 
 #endif

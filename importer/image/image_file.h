@@ -6,8 +6,8 @@
  * be as large as the heap.
  *
  * Invariants
- *   HI-1 What image_file_open accepts is consistent: ranges and pages are sorted and do not overlap,
- *        paths end with a NUL, counts fit the sections.
+ *   HI-1 What image_file_open accepts is consistent: ranges and pages are sorted and do not
+ *        overlap, paths end with a NUL, counts fit the sections.
  *
  * Threads: one at a time. Errors: ERROR_FORMAT with the path and what is damaged.
  */

@@ -226,6 +226,38 @@ static int add_parts(struct root_areas *areas, struct root_area area, const stru
     return code ? code : add_area(areas, area, err);
 }
 
+/* The collector keeps its mappings out of core files. So may the program, but these have rows. */
+static const char own_mapping_sql[] =
+    "SELECT count(*) FROM mmaps WHERE process_id = ?1 AND mapped_ns <= ?2"
+    " AND ifnull(unmapped_ns > ?2, 1) AND address < ?4 AND address + length > ?3";
+
+static int add_collectors(sqlite3 *db, int64_t process_id, int64_t at_ns,
+                          const struct image_file *image, struct gaps *gaps, struct error *err)
+{
+    sqlite3_stmt *row;
+    int code = database_prepare(db, own_mapping_sql, &row, err);
+
+    if (code)
+        return code;
+    for (size_t i = 0; code == 0 && i < image->n_ranges; i++) {
+        const struct image_range *range = &image->ranges[i];
+
+        if ((range->flags & IMAGE_NOT_DUMPED) == 0 || *image_file_path(image, range))
+            continue;
+        sqlite3_bind_int64(row, 1, process_id);
+        sqlite3_bind_int64(row, 2, at_ns);
+        sqlite3_bind_int64(row, 3, (int64_t)range->start);
+        sqlite3_bind_int64(row, 4, (int64_t)range->end);
+        if (sqlite3_step(row) != SQLITE_ROW)
+            code = database_error(db, err);
+        else if (sqlite3_column_int64(row, 0) == 0)
+            code = add_gap(gaps, range->start, range->end, err);
+        sqlite3_reset(row);
+    }
+    sqlite3_finalize(row);
+    return code;
+}
+
 static int add_ranges(const struct image_file *image, struct root_areas *areas,
                       const struct gaps *gaps, struct error *err)
 {
@@ -251,6 +283,8 @@ int root_areas_make(sqlite3 *db, int64_t process_id, int64_t at_ns, const struct
         code = add_rows(db, allocator_mappings_sql, process_id, at_ns, &gaps, err);
     if (code == 0)
         code = add_blocks(index, &gaps, err);
+    if (code == 0)
+        code = add_collectors(db, process_id, at_ns, image, &gaps, err);
     if (code == 0 && gaps.n_gaps)
         qsort(gaps.gaps, gaps.n_gaps, sizeof *gaps.gaps, by_start);
     if (code == 0)

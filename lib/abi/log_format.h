@@ -232,6 +232,9 @@ static inline void log_file_set_machine(struct log_file *file)
  */
 #define LOG_CONTROL_NAME   "mtrace-record."
 #define LOG_REQUEST_MARKER "mtrace report "
+/* Begins the words of a request for a heap image: "heap-image exit TID SP NAME", or "program" for
+ * "exit"; SP: the lowest address of the stack of thread TID that is not the collector's. */
+#define LOG_HEAP_IMAGE_WORDS "heap-image "
 
 enum {
     LOG_REQUEST_BYTES = 1536,      /* of the words, with a NUL */

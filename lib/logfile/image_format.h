@@ -83,8 +83,9 @@ enum image_range_flags {
     IMAGE_WRITE = 1 << 1,
     IMAGE_EXECUTE = 1 << 2,
     IMAGE_SHARED = 1 << 3,
-    IMAGE_SCANNED = 1 << 4, /* its words are in WORDS */
-    IMAGE_OWN = 1 << 5,     /* the collector's: its library, its log */
+    IMAGE_SCANNED = 1 << 4,    /* its words are in WORDS */
+    IMAGE_OWN = 1 << 5,        /* the collector's: its library, its log */
+    IMAGE_NOT_DUMPED = 1 << 6, /* MADV_DONTDUMP: the collector's, unless the program mapped it */
 };
 
 struct image_range {

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/process/proc_files.h"
 
+#include "lib/base/dynamic_array.h"
+
+#include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
@@ -85,6 +90,34 @@ enum {
     SECCOMP_STRICT = 1,
     SECCOMP_FILTER = 2
 };
+
+ssize_t process_threads_list(pid_t pid, pid_t **ret_tids)
+{
+    char path[64];
+    const struct dirent *entry;
+    size_t n_room = 0;
+    ssize_t n = 0;
+    DIR *folder;
+
+    *ret_tids = NULL;
+    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    folder = opendir(path);
+    if (!folder)
+        return errno == ENOENT ? 0 : -1;
+    while (n >= 0 && (errno = 0, entry = readdir(folder))) {
+        if (*entry->d_name < '0' || *entry->d_name > '9')
+            continue;
+        pid_t *tids = dynamic_array_reserve(*ret_tids, &n_room, (size_t)n + 1, sizeof(*tids));
+        if (tids) {
+            *ret_tids = tids;
+            tids[n] = (pid_t)strtol(entry->d_name, NULL, 10);
+        }
+        n = tids ? n + 1 : -1;
+    }
+    n = errno && errno != ESRCH ? -1 : n; /* ESRCH: it exited in between */
+    closedir(folder);
+    return n;
+}
 
 bool thread_status_read(pid_t pid, pid_t tid, struct thread_status *ret_status)
 {

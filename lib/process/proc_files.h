@@ -58,6 +58,10 @@ struct thread_status {
     bool has_shadow_stack;
 };
 
+/* The threads of a process, to be freed. -1: the list is incomplete, for lack of memory or a read
+ * error; 0: no such process. */
+ssize_t process_threads_list(pid_t pid, pid_t **ret_tids);
+
 /* From /proc/PID/task/TID/status. Those of a process are those of its first thread. */
 bool thread_status_read(pid_t pid, pid_t tid, struct thread_status *ret_status);
 

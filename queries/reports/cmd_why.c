@@ -5,8 +5,8 @@
 #include "queries/filter/filter.h"
 #include "queries/reports/reports.h"
 
-/* The root comes first, then each block on the way, last the block itself. Of a lost block: from the
- * lost block that leads to it. */
+/* The root comes first, then each block on the way, last the block itself. The path of a lost block
+ * begins at the lost block that leads to it. */
 static const char path_sql[] =
     "WITH RECURSIVE target AS (SELECT h.image_id, h.allocation_id, h.distance, h.root_id"
     "   FROM heap_images AS i CROSS JOIN allocation_rows AS a"

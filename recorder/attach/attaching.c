@@ -3,7 +3,6 @@
 
 #if defined(__x86_64__)
 
-#    include "lib/base/dynamic_array.h"
 #    include "lib/base/fault_point.h"
 #    include "lib/base/monotonic.h"
 #    include "lib/process/proc_files.h"
@@ -14,7 +13,6 @@
 #    include "recorder/attach/target.h"
 #    include "recorder/attach/tracee.h"
 
-#    include <dirent.h>
 #    include <errno.h>
 #    include <fcntl.h>
 #    include <pthread.h>
@@ -25,36 +23,6 @@
 #    include <unistd.h>
 
 /* ---- choosing a thread ----------------------------------------------------------------------- */
-
-/* The caller frees them. -1: the list is incomplete, for lack of memory or a read error; 0: no such
- * process. */
-static ssize_t list_threads(pid_t pid, pid_t **ret_tids)
-{
-    char path[64];
-    const struct dirent *entry;
-    size_t n_room = 0;
-    ssize_t n = 0;
-    DIR *folder;
-
-    *ret_tids = NULL;
-    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-    folder = opendir(path);
-    if (!folder)
-        return errno == ENOENT ? 0 : -1;
-    while (n >= 0 && (errno = 0, entry = readdir(folder))) {
-        if (*entry->d_name < '0' || *entry->d_name > '9')
-            continue;
-        pid_t *tids = dynamic_array_reserve(*ret_tids, &n_room, (size_t)n + 1, sizeof(*tids));
-        if (tids) {
-            *ret_tids = tids;
-            tids[n] = (pid_t)strtol(entry->d_name, NULL, 10);
-        }
-        n = tids ? n + 1 : -1;
-    }
-    n = errno && errno != ESRCH ? -1 : n; /* ESRCH: it exited in between */
-    closedir(folder);
-    return n;
-}
 
 static bool is_filtered(const struct tracee *tracee)
 {
@@ -69,7 +37,7 @@ static int check_filters(pid_t pid, struct error *err)
 {
     struct thread_status status;
     pid_t *tids;
-    ssize_t n = list_threads(pid, &tids);
+    ssize_t n = process_threads_list(pid, &tids);
     int code = 0;
 
     for (ssize_t i = 0; i < n && code == 0; i++)
@@ -100,7 +68,7 @@ static int try_threads(struct tracee *tracee, struct safe_point *place,
                        struct attaching_answer *ret_answer, struct error *err)
 {
     pid_t *tids;
-    ssize_t n = list_threads(call->pid, &tids);
+    ssize_t n = process_threads_list(call->pid, &tids);
     int code = 1;
 
     for (ssize_t i = 0; i < n && code == 1; i++) {
@@ -146,7 +114,7 @@ static void mend(struct tracee *tracee)
 
     if (!remote_call_has_remains(tracee))
         return;
-    n = list_threads(tracee->target->pid, &tids);
+    n = process_threads_list(tracee->target->pid, &tids);
     for (ssize_t i = 0; i < n && is_outside; i++) {
         tracee->tid = tids[i];
         is_outside = is_thread_outside(tracee);
@@ -275,7 +243,7 @@ static bool look_whether_left(pid_t pid, const char *library)
         close(tracee.memory);
         return false;
     }
-    n = list_threads(pid, &tids);
+    n = process_threads_list(pid, &tids);
     is_left = n > 0;
     place = is_left ? safe_point_new(&target, library) : NULL;
     for (ssize_t i = 0; i < n && is_left && place; i++) {

@@ -33,6 +33,7 @@ enum key {
     KEY_LOG,
     KEY_LOGFILE,
     KEY_KEEP_SYMBOLS,
+    KEY_HEAP_IMAGE,
 };
 
 static const struct argp_option option_table[] = {
@@ -66,6 +67,9 @@ static const struct argp_option option_table[] = {
      "Copy at most SIZE of symbol tables of plugins, and of files that are replaced during the run, into the log; "
      "0 = none [64MiB]",
      0},
+
+    {"heap-image", KEY_HEAP_IMAGE, "exit", 0,
+     "At the program's exit, note which blocks it can still reach, for 'mtrace-query lost'", 0},
 
     {NULL, 0, NULL, 0, "Stacks:", 4},
     {"no-free-backtraces", KEY_NO_FREE_BACKTRACES, NULL, 0, "Take no stack for frees", 0},
@@ -184,6 +188,7 @@ static const struct setting settings[] = {
     {KEY_DISABLED, "--start-disabled", "MTRACE_DISABLE_BY_DEFAULT", .value = "1"},
     {KEY_FOLLOW, "--follow-children", "MTRACE_FOLLOW_CHILDREN", .value = "1"},
     {KEY_NO_FREE_BACKTRACES, "--no-free-backtraces", "MTRACE_BACKTRACES_ON_FREE", .value = "0"},
+    {KEY_HEAP_IMAGE, "--heap-image", "MTRACE_HEAP_IMAGE", .choices = "exit"},
     {KEY_ZERO, "--zero-memory", "MTRACE_ZERO_MEMORY", .value = "1"},
     {KEY_NO_MMAPS, "--no-mmaps", "MTRACE_GATHER_MMAPS", .value = "0"},
     {KEY_SIGNAL, "--toggle-signal", "MTRACE_SIGNAL_TOGGLE",
@@ -260,6 +265,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (options->windows.start_rss_bytes == 0)
             argp_error(state, "--start-at-rss: '%s' is not a size", arg);
         return 0;
+    case KEY_HEAP_IMAGE:
+        options->takes_exit_image = true;
+        return parse_setting(key, arg, state);
     case KEY_KEEP_SYMBOLS:
         set_keep_symbols(state, arg);
         return 0;

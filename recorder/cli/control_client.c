@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-    REPORT_SECONDS = 90, /* a report takes long */
+    REPORT_SECONDS = 90, /* a report or an image takes long */
     ANSWER_SECONDS = 10,
     STRANGER_SECONDS = 2,
     CONNECT_SECONDS = 5,
@@ -138,7 +138,9 @@ static int answer_seconds(const struct search *search, pid_t recorder)
 
     if (is_stranger(search, recorder))
         return STRANGER_SECONDS;
-    return verb == CONTROL_REPORT || verb == CONTROL_DETACH ? REPORT_SECONDS : ANSWER_SECONDS;
+    return verb == CONTROL_REPORT || verb == CONTROL_HEAP_IMAGE || verb == CONTROL_DETACH
+               ? REPORT_SECONDS
+               : ANSWER_SECONDS;
 }
 
 /* The recorder exists but cannot be inspected: /proc hides other users' processes (hidepid). */

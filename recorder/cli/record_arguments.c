@@ -142,7 +142,7 @@ static const struct argp_option task_table[] = {
      "Detach the mtrace-record that is attached to PID; if it was killed, end the recording of PID",
      0},
     {"ctl", KEY_CTL, "PID", 0,
-     "Run nothing: have process PID, which is recorded, start, stop or mark a snapshot: that one alone, not its children; or report, which is of all processes of its recording. PID of mtrace-record itself: all that it records",
+     "Run nothing: have process PID, which is recorded, start, stop, mark a snapshot or take a heap-image: that one alone, not its children; or report, which is of all processes of its recording. PID of mtrace-record itself: all that it records",
      0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -163,14 +163,15 @@ static void parse_control(struct argp_state *state)
         argp_error(state, "--ctl and %s cannot be given together",
                    options->input ? "--pack" : "--send");
     if (!words)
-        argp_error(state, "--ctl: start, stop, snapshot or report?");
+        argp_error(state, "--ctl: start, stop, snapshot, report or heap-image?");
     else if (!control_message_find_verb(words[0], &request->verb))
-        argp_error(state, "--ctl: '%s' is none of: start stop snapshot report", words[0]);
-    else if (words[1] && (request->verb != CONTROL_SNAPSHOT || words[2]))
+        argp_error(state, "--ctl: '%s' is none of: start stop snapshot report heap-image",
+                   words[0]);
+    else if (words[1] && (!control_message_takes_name(request->verb) || words[2]))
         argp_error(state, "--ctl: unexpected argument '%s'",
-                   words[request->verb == CONTROL_SNAPSHOT ? 2 : 1]);
+                   words[control_message_takes_name(request->verb) ? 2 : 1]);
     else if (words[1] && (!*words[1] || strlen(words[1]) >= sizeof(request->name)))
-        argp_error(state, "--ctl: the name of a snapshot has 1 to %zu bytes",
+        argp_error(state, "--ctl: the name of a snapshot or image has 1 to %zu bytes",
                    sizeof(request->name) - 1);
     else if (words[1])
         (void)snprintf(request->name, sizeof(request->name), "%s", words[1]);
@@ -363,6 +364,16 @@ static void check_aggregate(const struct argp_state *state)
         argp_error(state, "--aggregate cannot be used with %s", other);
 }
 
+/* A block holds others only as far as all blocks are known. */
+static void check_image(const struct argp_state *state)
+{
+    const struct options *options = state->input;
+
+    if (options->takes_exit_image && (options->sample_bytes || options->is_aggregate))
+        argp_error(state, "--heap-image cannot be used with %s",
+                   options->sample_bytes ? "--sample-bytes" : "--aggregate");
+}
+
 static error_t parse_arguments(int key, struct argp_state *state)
 {
     struct options *options = state->input;
@@ -390,6 +401,7 @@ static error_t parse_arguments(int key, struct argp_state *state)
                 state,
                 "--cull-temporary counts all blocks, and --sample-bytes (or MTRACE_SAMPLE_BYTES) records few");
         check_aggregate(state);
+        check_image(state);
         sending_options_check(state);
         collector_options_add_settings(state);
         return 0;

@@ -127,6 +127,67 @@ static bool begin_detaching(struct control_handler *handler, char *ret_text, siz
     return handler->is_attached;
 }
 
+struct imaging {
+    pid_t pid;
+    struct recording *recording; /* NULL: not recorded, or between two images */
+};
+
+static bool find_recording(void *context, struct recording *recording)
+{
+    struct imaging *imaging = context;
+
+    if (recording->pid == imaging->pid && !is_replaced(recording))
+        imaging->recording = recording;
+    return !imaging->recording;
+}
+
+/* The recorder's own PID means the program. */
+static struct recording *recording_of(const struct control_handler *handler,
+                                      const struct control_request *request)
+{
+    struct imaging imaging = {.pid = pid_of(request) ? request->pid : handler->program_pid};
+
+    if (handler->recording)
+        (void)find_recording(&imaging, handler->recording);
+    if (handler->children && !imaging.recording)
+        children_each(handler->children, find_recording, &imaging);
+    return imaging.recording;
+}
+
+static void begin_image(const struct control_handler *handler,
+                        const struct control_request *request, char *ret_text, size_t n_bytes)
+{
+    struct recording *recording = recording_of(handler, request);
+    struct error err;
+
+    if (!recording)
+        (void)snprintf(ret_text, n_bytes, "%s", g_is_executing);
+    else if (recording_take_image(recording, IMAGE_CAUSE_CONTROL, request->name, &err) != 0)
+        (void)snprintf(ret_text, n_bytes, "no heap image: %s", err.text);
+}
+
+static bool is_image_done(const struct control_handler *handler,
+                          const struct control_request *request, char *ret_text, size_t n_bytes,
+                          bool *ret_has_failed)
+{
+    struct recording *recording = recording_of(handler, request);
+    struct image_service *images = recording ? &recording->service.images : NULL;
+
+    if (images && !image_service_is_idle(images)) {
+        (void)snprintf(ret_text, n_bytes, "the heap image is still being written");
+        return false;
+    }
+    *ret_has_failed = images && images->code;
+    if (!images)
+        (void)snprintf(ret_text, n_bytes, "the heap image is beside the log");
+    else if (images->code)
+        (void)snprintf(ret_text, n_bytes, "%s", images->err.text);
+    else
+        (void)snprintf(ret_text, n_bytes, "%s.image%" PRIu32, recording->packed.path,
+                       images->n_images);
+    return true;
+}
+
 /* The exec successor has not begun yet, or its log was not found yet. */
 static bool is_between_images(const struct control_handler *handler,
                               const struct control_request *request)
@@ -156,6 +217,10 @@ static bool begin(void *context, struct control_request *request, uint32_t *ret_
         return begin_detaching(handler, ret_text, n_bytes);
     if (request->verb == CONTROL_REPORT)
         return begin_report(handler, ret_number, ret_text, n_bytes);
+    if (request->verb == CONTROL_HEAP_IMAGE) {
+        begin_image(handler, request, ret_text, n_bytes);
+        return !*ret_text;
+    }
     if (command.command == LOG_COMMAND_MARK && !request->name[0])
         (void)snprintf(request->name, sizeof(request->name), "snapshot %u", ++handler->n_snapshots);
     memcpy(command.name, request->name, sizeof(command.name));
@@ -223,6 +288,8 @@ static bool is_done(void *context, const struct control_request *request, uint32
         return is_leaving_done(handler, ret_text, n_bytes, ret_has_failed);
     if (request->verb == CONTROL_REPORT)
         return is_report_done(handler, number, ret_text, n_bytes, ret_has_failed);
+    if (request->verb == CONTROL_HEAP_IMAGE)
+        return is_image_done(handler, request, ret_text, n_bytes, ret_has_failed);
     /* include processes that began since; but do not undo a later command */
     round.command =
         request->verb == CONTROL_SNAPSHOT || number != handler->n_commands ? NULL : &command;

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const g_verbs[CONTROL_VERBS] = {"start", "stop", "snapshot", "report", "detach"};
+static const char *const g_verbs[CONTROL_VERBS] = {"start",  "stop",       "snapshot",
+                                                   "report", "heap-image", "detach"};
 
 bool control_message_find_verb(const char *word, enum control_verb *ret_verb)
 {
@@ -23,6 +24,11 @@ bool control_message_find_verb(const char *word, enum control_verb *ret_verb)
 const char *control_message_verb(enum control_verb verb)
 {
     return g_verbs[verb];
+}
+
+bool control_message_takes_name(enum control_verb verb)
+{
+    return verb == CONTROL_SNAPSHOT || verb == CONTROL_HEAP_IMAGE;
 }
 
 /* An abstract address: its first byte is 0, and the name has no NUL at its end. */
@@ -77,7 +83,7 @@ bool control_message_parse(const char *text, size_t n_bytes, struct control_requ
     at += n + (at[n] == ' ');
     if (!control_message_find_verb(word, &ret_request->verb)
         || strlen(at) >= sizeof(ret_request->name)
-        || (*at && ret_request->verb != CONTROL_SNAPSHOT))
+        || (*at && !control_message_takes_name(ret_request->verb)))
         return false;
     memcpy(ret_request->name, at, strlen(at));
     return true;

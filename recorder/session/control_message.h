@@ -46,6 +46,7 @@ enum control_verb {
     CONTROL_STOP,
     CONTROL_SNAPSHOT,
     CONTROL_REPORT,
+    CONTROL_HEAP_IMAGE,
     CONTROL_DETACH, /* ends the recording of an attached process */
     CONTROL_VERBS,
     CONTROL_ASK = CONTROL_VERBS, /* of a program; not a word of --ctl */
@@ -54,7 +55,7 @@ enum control_verb {
 struct control_request {
     pid_t pid;
     enum control_verb verb;
-    char name[LOG_MAILBOX_NAME_BYTES]; /* of a snapshot; "" = none given */
+    char name[LOG_MAILBOX_NAME_BYTES]; /* of a snapshot or image; "" = none given */
     uint64_t run_id;                   /* of CONTROL_ASK */
 };
 
@@ -62,6 +63,8 @@ struct control_request {
 bool control_message_find_verb(const char *word, enum control_verb *ret_verb);
 
 const char *control_message_verb(enum control_verb verb);
+
+bool control_message_takes_name(enum control_verb verb);
 
 /* The address of the mtrace-record with this pid; returns its length. */
 socklen_t control_message_address(pid_t recorder, struct sockaddr_un *ret_address);

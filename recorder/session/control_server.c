@@ -140,10 +140,11 @@ static void give_up(struct control_client *client, const char *text)
 static void look(struct control_client *client, uint64_t now_ns,
                  const struct control_target *target)
 {
-    uint64_t time_limit =
-        client->request.verb == CONTROL_REPORT || client->request.verb == CONTROL_DETACH
-            ? REPORT_TIME_LIMIT_NS
-            : CONTROL_TIME_LIMIT_NS;
+    uint64_t time_limit = client->request.verb == CONTROL_REPORT
+                                  || client->request.verb == CONTROL_HEAP_IMAGE
+                                  || client->request.verb == CONTROL_DETACH
+                              ? REPORT_TIME_LIMIT_NS
+                              : CONTROL_TIME_LIMIT_NS;
     char text[CONTROL_MESSAGE_BYTES] = "";
     bool has_failed = false;
 

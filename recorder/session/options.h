@@ -53,6 +53,7 @@ struct options {
     bool waits_for_children;
     bool is_compressed;
     bool is_aggregate;
+    bool takes_exit_image; /* --heap-image=exit; of the collector, too */
     bool has_report;
     bool has_receiver;                     /* --to */
     bool gives_back;                       /* --no-local */

@@ -83,6 +83,10 @@ static int prepare_packing(struct recording *recording, const struct recording_s
     recording->packing->module_files = settings->module_files;
     recording->packing->pid = recording->pid;
     recording->programs = settings->programs;
+    recording->service.pid = recording->pid;
+    recording->service.images.warn = settings->warn;
+    recording->takes_exit_image = settings->takes_exit_image;
+    image_service_remove_old(recording->packed.path);
     if (recording->is_aggregate) {
         rotated_log_init(&recording->ring, recording->packed.path, &settings->run_follower->ring);
         recording->packing->ring = &recording->ring;
@@ -280,6 +284,19 @@ int recording_adopt(const char *live_path, const char *path,
 void recording_hold_until(struct recording *recording, uint64_t monotonic_ns)
 {
     packing_hold_until(recording->packing, monotonic_ns);
+}
+
+int recording_take_image(struct recording *recording, enum image_cause cause, const char *name,
+                         struct error *err)
+{
+    struct image_request request = {.log_path = recording->packed.path, .cause = cause};
+
+    if (!image_service_is_idle(&recording->service.images))
+        return error_set(err, ERROR_IO, "another one is being written; try again");
+    (void)snprintf(request.name, sizeof(request.name), "%s", name);
+    recording_hold_until(recording, monotonic_now_ns());
+    return image_service_take(&recording->service.images, &recording->live, recording->pid,
+                              &request, err);
 }
 
 bool recording_is_awaited(const struct recording *recording)
@@ -501,6 +518,22 @@ static bool is_used_up(const struct live_log *live)
     return !live_log_is_cut(live) || live->map.is_short;
 }
 
+/* A refusal has its own warning. */
+static void warn_of_missing_image(const struct recording *recording, const struct log_file *file)
+{
+    const struct image_service *images = &recording->service.images;
+    uint32_t end = atomic_load_explicit(&file->end_kind, memory_order_relaxed);
+
+    if (!recording->takes_exit_image || images->n_images || images->n_refused
+        || file->start_ticks == 0 || end == LOG_END_EXEC || end == LOG_END_DETACHED)
+        return;
+    images->warn("no heap image of process %d: %s", (int)recording->pid,
+                 end == LOG_END_SIGNAL || end == LOG_END_ABORT
+                     ? "a signal killed it"
+                     : "it ended by a system call that the collector does not see, or has a "
+                       "seccomp filter");
+}
+
 int recording_finish(struct recording *recording, const struct recording_end *end,
                      struct recording_totals *ret_totals, struct error *err)
 {
@@ -516,6 +549,7 @@ int recording_finish(struct recording *recording, const struct recording_end *en
     complete_clock(&file);
     if (end)
         complete_end(&file, end, recording->is_adopted && !(file.flags & LOG_FLAG_FORKED));
+    warn_of_missing_image(recording, &file);
     if (code == 0)
         code = packing_finish(recording->packing, &file, err);
     take_totals(recording, &file, ret_totals);

@@ -40,6 +40,8 @@ struct recording_settings {
     bool rotates;                          /* the log, into files that mtrace-send removes */
     uint64_t max_live_bytes;               /* anything beyond this in a live log is ignored */
     const struct report_service_programs *programs; /* for requests */
+    void (*warn)(const char *format, ...) MTRACE_PRINTF(1, 2);
+    bool takes_exit_image; /* an end without an image is worth a warning */
 };
 
 /* Totals of a finished recording. */
@@ -77,6 +79,7 @@ struct recording {
     const struct report_service_programs *programs;
     pid_t pid;             /* 0: in another PID namespace, where its number means nothing here */
     bool has_own_follower; /* a follower that the program does not query reads the log */
+    bool takes_exit_image; /* as in the settings */
     bool is_aggregate;     /* of a bounded run, whose follower service uses */
     bool rotates;          /* --no-local */
     bool is_adopted;       /* the process created the log: a fork child or an exec successor */
@@ -100,6 +103,10 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
 /* A request will ask about this CLOCK_MONOTONIC time, which must be later than everything packed
  * (PG-6). */
 void recording_hold_until(struct recording *recording, uint64_t monotonic_ns);
+
+/* Takes a heap image as of now; see image_service.h. */
+int recording_take_image(struct recording *recording, enum image_cause cause, const char *name,
+                         struct error *err);
 
 /* See report_service_is_awaited. */
 bool recording_is_awaited(const struct recording *recording);

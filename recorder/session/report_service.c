@@ -591,6 +591,25 @@ static void finish(struct report_service *service, const struct live_log *live, 
     next_client(service, live);
 }
 
+/* A heap image; the program need not wait until it is written. */
+static void begin_image(struct report_service *service, const struct live_log *live,
+                        const char *log_path)
+{
+    int code;
+
+    if (!image_service_is_idle(&service->images))
+        return;
+    code = image_service_answer(&service->images, live, service->pid, log_path,
+                                service->words + strlen(LOG_HEAP_IMAGE_WORDS));
+    service->answer_fd = memfd_create("mtrace answer", MFD_CLOEXEC); /* empty */
+    finish(service, live, code);
+}
+
+static bool is_for_image(const struct report_service *service)
+{
+    return strncmp(service->words, LOG_HEAP_IMAGE_WORDS, strlen(LOG_HEAP_IMAGE_WORDS)) == 0;
+}
+
 static void begin(struct report_service *service, const struct live_log *live, const char *log_path,
                   const struct report_service_programs *programs)
 {
@@ -634,8 +653,11 @@ void report_service_step(struct report_service *service, const struct live_log *
                          const char *log_path, const struct report_service_programs *programs)
 {
     atomic_fetch_add_explicit(&live_log_mailbox(live)->heartbeat, 1, memory_order_relaxed);
+    (void)image_service_is_idle(&service->images);
     if (service->work.child.pid > 0)
         look_for_end(service, live);
+    else if (service->is_posted && is_for_image(service))
+        begin_image(service, live, log_path);
     else if (service->is_posted)
         begin(service, live, log_path, programs);
 }
@@ -656,6 +678,7 @@ bool report_service_try_done(struct report_service *service)
 
     if (!has_answerer_exited || !has_follower_exited)
         return false;
+    image_service_done(&service->images);
     report_service_end(&service->work);
     if (service->answer_fd >= 0)
         close(service->answer_fd);

@@ -32,6 +32,7 @@
 
 #include "lib/logfile/live_log.h"
 #include "recorder/session/follower_process.h"
+#include "recorder/session/image_service.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,7 +81,9 @@ enum {
 struct report_service {
     struct report_service_work work;
     struct follower_process own_follower;
-    struct follower_process *follower;   /* own_follower, or that of the run (not ended here) */
+    struct follower_process *follower; /* own_follower, or that of the run (not ended here) */
+    struct image_service images;
+    pid_t pid;                           /* for images; 0: in another PID namespace */
     int clients[REPORT_SERVICE_CLIENTS]; /* connections; the first one has the turn */
     size_t n_clients;
     bool has_turn;    /* the first one has got its "go", */

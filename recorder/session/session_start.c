@@ -45,6 +45,8 @@ static void get_settings(struct session *session, struct recording_settings *ret
         .run_follower = session->options->is_aggregate ? &session->follower : NULL,
         .process_tree = session->process_tree,
         .module_files = session->module_files,
+        .warn = exit_summary_warn,
+        .takes_exit_image = session->options->takes_exit_image,
     };
 }
 
