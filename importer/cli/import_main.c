@@ -292,6 +292,8 @@ static void warn(const struct import_result *result)
                 "mtrace-import: note: the code of '%s'%s has no names, because the file is not "
                 "here; 'mtrace-query summary' shows what to do\n",
                 result->nameless_path, result->n_nameless > 1 ? " and other modules" : "");
+    if (result->images.n_refused > 0)
+        fprintf(stderr, "mtrace-import: warning: %s\n", result->images.refusal);
     if (result->foreign_malloc)
         fprintf(stderr, "mtrace-import: warning: the program brought its own malloc, so that "
                         "nothing was recorded\n");
@@ -382,6 +384,11 @@ static int import(struct arguments *arguments, struct progress *progress, struct
     if (code == 0 && arguments->follow
         && (arguments->import.until_ns || arguments->import.until_marker))
         code = error_set(err, ERROR_USAGE, "--follow cannot be used with --until");
+
+    if (code == 0 && arguments->import.core && (arguments->follow || arguments->import.slim))
+        code =
+            error_set(err, ERROR_USAGE, "--core needs the rows of all blocks, which %s leaves out",
+                      arguments->follow ? "--follow" : "--slim");
 
     may_end_at_once = !arguments->follow; /* --follow still has a round to do */
     if (code == 0 && arguments->follow)

@@ -103,9 +103,8 @@ static int add_thread(struct core *core, const unsigned char *status, size_t n_b
 static uint32_t add_path(struct core *core, const char *path)
 {
     size_t n = strlen(path) + 1;
-    char *paths = core->n_path_bytes + n < UINT32_MAX
-                      ? realloc(core->paths, core->n_path_bytes + n)
-                      : NULL;
+    char *paths =
+        core->n_path_bytes + n < UINT32_MAX ? realloc(core->paths, core->n_path_bytes + n) : NULL;
 
     if (!paths)
         return 0;
@@ -139,7 +138,8 @@ static void name_ranges(struct image_range *ranges, size_t n, const uint64_t *ma
             continue;
         range->path = path;
         range->file_offset = mapped[2] * page_bytes + (range->start - mapped[0]);
-        range->flags |= (is_of_collector(text) ? IMAGE_OWN : 0) | (is_shared(text) ? IMAGE_SHARED : 0);
+        range->flags |=
+            (is_of_collector(text) ? IMAGE_OWN : 0) | (is_shared(text) ? IMAGE_SHARED : 0);
     }
 }
 
@@ -152,11 +152,15 @@ static int read_files(struct core *core, const unsigned char *note, size_t n_byt
     if (n_bytes < 16 || n > (n_bytes - 16) / 24 || (n > 0 && note[n_bytes - 1] != '\0'))
         return refuse(core, "has a damaged list of files");
     size_t at = 16 + (size_t)n * 24;
+    uint32_t path = 0;
+
     for (size_t i = 0; i < n && at < n_bytes; i++) {
         const char *text = (const char *)note + at;
         uint64_t mapped[3];
-        uint32_t path = add_path(core, text);
 
+        /* one path for all parts of a file */
+        if (path == 0 || strcmp(core->paths + path, text) != 0)
+            path = add_path(core, text);
         if (path == 0)
             return no_memory(core);
         memcpy(mapped, note + 16 + i * 24, sizeof mapped);
@@ -165,6 +169,15 @@ static int read_files(struct core *core, const unsigned char *note, size_t n_byt
         at += strlen(text) + 1;
     }
     return 0;
+}
+
+/* .bss follows the file as anonymous memory. */
+static void mark_own_bss(const struct image_file *image, struct image_range *ranges)
+{
+    for (size_t i = 1; i < image->n_ranges; i++)
+        if (ranges[i].path == 0 && (ranges[i - 1].flags & IMAGE_OWN)
+            && ranges[i - 1].end == ranges[i].start)
+            ranges[i].flags |= IMAGE_OWN;
 }
 
 /* ---- notes ---- */
@@ -194,10 +207,9 @@ static int read_note(struct core *core, const GElf_Nhdr *note, const unsigned ch
 
 static int read_notes(struct core *core, const GElf_Phdr *header)
 {
-    Elf_Data *data = header->p_filesz <= MAX_NOTE_BYTES
-                         ? elf_getdata_rawchunk(core->elf, (int64_t)header->p_offset,
-                                                header->p_filesz, ELF_T_NHDR)
-                         : NULL;
+    Elf_Data *data = header->p_filesz <= MAX_NOTE_BYTES ? elf_getdata_rawchunk(
+                         core->elf, (int64_t)header->p_offset, header->p_filesz, ELF_T_NHDR)
+                                                        : NULL;
     size_t at = 0, name, desc;
     GElf_Nhdr note;
     int code = 0;
@@ -262,13 +274,15 @@ static int read_headers(struct core *core)
             code = add_memory(core, &header);
     image->ranges = image->raw[IMAGE_RANGES];
     qsort(image->raw[IMAGE_RANGES], image->n_ranges, sizeof *image->ranges, by_start);
-    qsort(image->loads, image->n_loads, sizeof *image->loads, by_start); /* begins with start, too */
+    qsort(image->loads, image->n_loads, sizeof *image->loads,
+          by_start); /* begins with start, too */
     for (size_t i = 0; code == 0 && i < n; i++)
         if (gelf_getphdr(core->elf, (int)i, &header) && header.p_type == PT_NOTE)
             code = read_notes(core, &header);
-    for (size_t i = 1; i < image->n_ranges; i++)
+    for (size_t i = 1; code == 0 && i < image->n_ranges; i++)
         if (image->ranges[i].start < image->ranges[i - 1].end)
             return refuse(core, "has a damaged list of memory");
+    mark_own_bss(image, image->raw[IMAGE_RANGES]);
     return code;
 }
 
@@ -284,51 +298,6 @@ static int check(struct core *core)
     return core->machine ? 0
                          : refuse(core, "is of a processor whose cores are not read (only those of "
                                         "x86-64 and AArch64 are)");
-}
-
-static int read_core(struct core *core, int64_t n_file_bytes)
-{
-    struct image_file *image = core->image;
-    int code = check(core);
-
-    if (code == 0)
-        code = read_headers(core);
-    image->paths = image->raw[IMAGE_PATHS] = core->paths;
-    image->n_path_bytes = core->n_path_bytes;
-    if (code == 0 && (image->n_threads == 0 || image->header.pid == 0))
-        code = refuse(core, "does not say of which process it is");
-    for (size_t i = 0; code == 0 && i < image->n_loads; i++)
-        if (image->loads[i].file_offset + image->loads[i].n_bytes > (uint64_t)n_file_bytes)
-            code = refuse(core, "is cut off (see ulimit -c)");
-    return code;
-}
-
-int core_file_open(const char *path, struct image_file *image, uint64_t *ret_unix_ns,
-                   struct error *err)
-{
-    struct core core = {.path = path, .image = image, .err = err};
-    struct stat status;
-
-    *image = (struct image_file){.fd = -1, .path = strdup(path), .is_core = true};
-    image->header = (struct image_header){
-        .cause = IMAGE_CAUSE_CORE, .method = IMAGE_METHOD_CORE, .page_bytes = PAGE_BYTES};
-    core.paths = calloc(1, 1);
-    core.n_path_bytes = 1;
-    if (!image->path || !core.paths || elf_version(EV_CURRENT) == EV_NONE) {
-        free(core.paths);
-        return no_memory(&core);
-    }
-    int code = file_io_open_regular(path, ERROR_FORMAT, &image->fd, &status, err);
-    if (code == 0) {
-        core.elf = elf_begin(image->fd, ELF_C_READ, NULL);
-        *ret_unix_ns = (uint64_t)status.st_mtim.tv_sec * UINT64_C(1000000000)
-                       + (uint64_t)status.st_mtim.tv_nsec;
-        code = read_core(&core, status.st_size);
-        elf_end(core.elf);
-    } else {
-        free(core.paths);
-    }
-    return code;
 }
 
 /* ---- words ---- */
@@ -390,8 +359,8 @@ static int scan_load(struct scanner *scanner, const struct image_load *load, uin
     return code;
 }
 
-int core_file_words(const struct image_file *image, image_page_function *page, void *context,
-                    struct error *err)
+static int read_words(const struct image_file *image, image_page_function *page, void *context,
+                      struct error *err)
 {
     struct scanner scanner = {.image = image};
     uint64_t *words = malloc(CHUNK_PAGES * PAGE_BYTES);
@@ -400,5 +369,52 @@ int core_file_words(const struct image_file *image, image_page_function *page, v
     for (size_t i = 0; code == 0 && i < image->n_loads; i++)
         code = scan_load(&scanner, &image->loads[i], words, page, context, err);
     free(words);
+    return code;
+}
+
+/* ---- opening ---- */
+
+static int read_core(struct core *core, int64_t n_file_bytes)
+{
+    struct image_file *image = core->image;
+    int code = check(core);
+
+    if (code == 0)
+        code = read_headers(core);
+    image->paths = image->raw[IMAGE_PATHS] = core->paths;
+    image->n_path_bytes = core->n_path_bytes;
+    if (code == 0 && (image->n_threads == 0 || image->header.pid == 0))
+        code = refuse(core, "does not say of which process it is");
+    for (size_t i = 0; code == 0 && i < image->n_loads; i++)
+        if (image->loads[i].file_offset + image->loads[i].n_bytes > (uint64_t)n_file_bytes)
+            code = refuse(core, "is cut off (see ulimit -c)");
+    return code;
+}
+
+int core_file_open(const char *path, struct image_file *image, uint64_t *ret_unix_ns,
+                   struct error *err)
+{
+    struct core core = {.path = path, .image = image, .err = err};
+    struct stat status;
+
+    *image = (struct image_file){.fd = -1, .path = strdup(path), .core_words = read_words};
+    image->header = (struct image_header){
+        .cause = IMAGE_CAUSE_CORE, .method = IMAGE_METHOD_CORE, .page_bytes = PAGE_BYTES};
+    core.paths = calloc(1, 1);
+    core.n_path_bytes = 1;
+    if (!image->path || !core.paths || elf_version(EV_CURRENT) == EV_NONE) {
+        free(core.paths);
+        return no_memory(&core);
+    }
+    int code = file_io_open_regular(path, ERROR_FORMAT, &image->fd, &status, err);
+    if (code == 0) {
+        core.elf = elf_begin(image->fd, ELF_C_READ, NULL);
+        *ret_unix_ns = (uint64_t)status.st_mtim.tv_sec * UINT64_C(1000000000)
+                       + (uint64_t)status.st_mtim.tv_nsec;
+        code = read_core(&core, status.st_size);
+        elf_end(core.elf);
+    } else {
+        free(core.paths);
+    }
     return code;
 }

@@ -20,8 +20,4 @@
 int core_file_open(const char *path, struct image_file *image, uint64_t *ret_unix_ns,
                    struct error *err);
 
-/* image_file_words of a core. */
-int core_file_words(const struct image_file *image, image_page_function *page, void *context,
-                    struct error *err);
-
 #endif

@@ -351,8 +351,8 @@ static int try_one(struct writer *writer, const struct definitions_process *proc
 
     if (code)
         return code;
-    code = process ? write_one(writer, process, process_id, path, err)
-                   : write_core(writer, path, err);
+    code =
+        process ? write_one(writer, process, process_id, path, err) : write_core(writer, path, err);
     if (code == ERROR_FORMAT || code == ERROR_VERSION || code == ERROR_IO) {
         note_refusal(writer->result, err);
         code = database_execute(writer->db, "ROLLBACK TO heap_image", err);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/image/image_file.h"
 
-#include "importer/image/core_file.h"
 #include "lib/base/file_io.h"
 
 #include <fcntl.h>
@@ -201,7 +200,7 @@ void image_file_close(struct image_file *image)
 {
     for (size_t kind = 0; kind < IMAGE_WORDS; kind++)
         free(image->raw[kind]);
-    for (size_t i = 0; image->is_core && i < image->n_threads; i++)
+    for (size_t i = 0; image->core_words && i < image->n_threads; i++)
         free((void *)(uintptr_t)image->threads[i].words);
     free(image->threads);
     free(image->loads);
@@ -317,8 +316,8 @@ static int decode_words(struct decoder *decoder)
 int image_file_words(const struct image_file *image, image_page_function *page, void *context,
                      struct error *err)
 {
-    if (image->is_core)
-        return core_file_words(image, page, context, err);
+    if (image->core_words)
+        return image->core_words(image, page, context, err);
     struct decoder decoder = {.image = image,
                               .page = page,
                               .context = context,
