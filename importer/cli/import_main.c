@@ -41,6 +41,7 @@ enum option_key {
     KEY_THREADS,
     KEY_UNTIL,
     KEY_UNTIL_MARKER,
+    KEY_CORE,
 };
 
 static const struct argp_option argp_options[] = {
@@ -53,6 +54,8 @@ static const struct argp_option argp_options[] = {
     {"slim", KEY_SLIM, 0, 0,
      "Keep totals, snapshots and heap pages, but no row for each allocation", 0},
     {"index", KEY_INDEX, 0, 0, "Also list the allocations of each stack, sorted", 0},
+    {"core", KEY_CORE, "FILE", 0,
+     "Find what the blocks of a crashed program were held by, in its core (also of gcore)", 0},
     {"no-symbols", KEY_NO_SYMBOLS, 0, 0, "Leave functions and lines out", 0},
     {"follow", KEY_FOLLOW, 0, 0,
      "Keep up with a log that is still written: totals every few seconds, rows at its end or at "
@@ -120,6 +123,7 @@ static void parse_until(const char *text, struct arguments *arguments, struct ar
 static const struct option_place places[] = {
     {'o', OPTION_PLACE_TEXT, PLACE(output), NULL, 0},
     {'f', OPTION_PLACE_FLAG, PLACE(import.force), NULL, 0},
+    {KEY_CORE, OPTION_PLACE_TEXT, PLACE(import.core), NULL, 0},
     {KEY_ONLY, OPTION_PLACE_FLAG, PLACE(import.only), NULL, 0},
     {KEY_UNTIL_MARKER, OPTION_PLACE_TEXT, PLACE(import.until_marker), NULL, 0},
     {KEY_SLIM, OPTION_PLACE_FLAG, PLACE(import.slim), NULL, 0},
@@ -291,6 +295,8 @@ static void warn(const struct import_result *result)
                 "mtrace-import: note: the code of '%s'%s has no names, because the file is not "
                 "here; 'mtrace-query summary' shows what to do\n",
                 result->nameless_path, result->n_nameless > 1 ? " and other modules" : "");
+    if (result->images.n_refused > 0)
+        fprintf(stderr, "mtrace-import: warning: %s\n", result->images.refusal);
     if (result->foreign_malloc)
         fprintf(stderr, "mtrace-import: warning: the program brought its own malloc, so that "
                         "nothing was recorded\n");
@@ -381,6 +387,11 @@ static int import(struct arguments *arguments, struct progress *progress, struct
     if (code == 0 && arguments->follow
         && (arguments->import.until_ns || arguments->import.until_marker))
         code = error_set(err, ERROR_USAGE, "--follow cannot be used with --until");
+
+    if (code == 0 && arguments->import.core && (arguments->follow || arguments->import.slim))
+        code =
+            error_set(err, ERROR_USAGE, "--core needs the rows of all blocks, which %s leaves out",
+                      arguments->follow ? "--follow" : "--slim");
 
     may_end_at_once = !arguments->follow; /* --follow still has a round to do */
     if (code == 0 && arguments->follow)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/image/heap_images.h"
 
+#include "importer/image/core_file.h"
 #include "importer/image/reachability.h"
 #include "importer/image/root_names.h"
 #include "importer/write/database.h"
@@ -318,7 +319,96 @@ static int write_one(struct writer *writer, const struct definitions_process *pr
     return code;
 }
 
-/* A damaged image is undone and left out. */
+/* ---- cores ---- */
+
+/* The file is mapped at the same place as in the recorded process: no two runs agree in that. */
+static bool has_module(const struct image_file *image, const char *path, uint64_t start,
+                       uint64_t n_bytes)
+{
+    for (size_t i = 0; i < image->n_ranges; i++) {
+        const struct image_range *range = &image->ranges[i];
+
+        if (range->start >= start && range->start - start < n_bytes
+            && strcmp(image_file_path(image, range), path) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int check_modules(const struct analysis *analysis, const char *path, struct error *err)
+{
+    bool is_any = false, is_same = false;
+    sqlite3_stmt *row;
+    int step = SQLITE_DONE;
+    int code = database_prepare(analysis->db,
+                                "SELECT mapped_path, load_address, size_bytes FROM modules"
+                                " WHERE process_id = ? AND load_address > 0 AND size_bytes > 0"
+                                " AND unloaded_ns IS NULL AND mapped_path IS NOT NULL",
+                                &row, err);
+
+    if (code)
+        return code;
+    sqlite3_bind_int64(row, 1, analysis->process_id);
+    while (!is_same && (step = sqlite3_step(row)) == SQLITE_ROW) {
+        is_any = true;
+        is_same = has_module(&analysis->image, (const char *)sqlite3_column_text(row, 0),
+                             (uint64_t)sqlite3_column_int64(row, 1),
+                             (uint64_t)sqlite3_column_int64(row, 2));
+    }
+    if (step != SQLITE_ROW && step != SQLITE_DONE)
+        code = database_error(analysis->db, err);
+    sqlite3_finalize(row);
+    return code || is_same || !is_any
+               ? code
+               : error_set(err, ERROR_FORMAT,
+                           "core '%s' is of another run: no file is mapped where it was in process "
+                           "%u of the recording; it is ignored",
+                           path, (unsigned)analysis->image.header.pid);
+}
+
+/* A process that goes on after gcore is stopped until the core is written. */
+static int find_process(struct analysis *analysis, const char *path, uint64_t unix_ns,
+                        struct error *err)
+{
+    sqlite3_stmt *row;
+    int code = database_prepare(analysis->db,
+                                "SELECT process_id, CASE WHEN ?2 > start_unix_ns THEN"
+                                " min(end_ns, start_ns + ?2 - start_unix_ns) ELSE end_ns END"
+                                " FROM processes WHERE pid = ?1 ORDER BY process_id DESC LIMIT 1",
+                                &row, err);
+
+    if (code)
+        return code;
+    sqlite3_bind_int64(row, 1, (int64_t)analysis->image.header.pid);
+    sqlite3_bind_int64(row, 2, (int64_t)unix_ns);
+    if (sqlite3_step(row) == SQLITE_ROW) {
+        analysis->process_id = sqlite3_column_int64(row, 0);
+        analysis->at_ns = sqlite3_column_int64(row, 1);
+    } else {
+        code = error_set(err, ERROR_FORMAT,
+                         "core '%s' is of process %u, which is not in the recording; it is ignored",
+                         path, (unsigned)analysis->image.header.pid);
+    }
+    sqlite3_finalize(row);
+    return code ? code : check_modules(analysis, path, err);
+}
+
+static int write_core(struct writer *writer, const char *path, struct error *err)
+{
+    struct analysis analysis = {.db = writer->db, .image_id = writer->result->n_images + 1};
+    uint64_t unix_ns = 0;
+    int code = core_file_open(path, &analysis.image, &unix_ns, err);
+
+    if (code == 0)
+        code = find_process(&analysis, path, unix_ns, err);
+    if (code == 0)
+        code = analyse(&analysis, &writer->last_root_id, err);
+    writer->result->n_images += code == 0;
+    done(&analysis);
+    return code;
+}
+
+/* A damaged image is undone and left out. process: NULL for a core. */
 static int try_one(struct writer *writer, const struct definitions_process *process,
                    int64_t process_id, const char *path, struct error *err)
 {
@@ -326,7 +416,8 @@ static int try_one(struct writer *writer, const struct definitions_process *proc
 
     if (code)
         return code;
-    code = write_one(writer, process, process_id, path, err);
+    code =
+        process ? write_one(writer, process, process_id, path, err) : write_core(writer, path, err);
     if (code == ERROR_FORMAT || code == ERROR_VERSION || code == ERROR_IO) {
         note_refusal(writer->result, err);
         code = database_execute(writer->db, "ROLLBACK TO heap_image", err);
@@ -335,7 +426,7 @@ static int try_one(struct writer *writer, const struct definitions_process *proc
 }
 
 int heap_images_write(sqlite3 *db, const struct definitions *definitions, uint64_t origin_ns,
-                      struct heap_images_result *ret, struct error *err)
+                      const char *core, struct heap_images_result *ret, struct error *err)
 {
     struct writer writer = {.db = db, .origin_ns = origin_ns, .result = ret};
     int code = 0;
@@ -356,5 +447,5 @@ int heap_images_write(sqlite3 *db, const struct definitions *definitions, uint64
                 break;
         }
     }
-    return code;
+    return code || !core ? code : try_one(&writer, NULL, 0, core, err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_images: adds the heap images beside the logs (LOG.image1, LOG.image2, …) to the database.
+ * heap_images: adds the heap images beside the logs (LOG.image1, LOG.image2, …), and a core, to the
+ * database.
  *
  * Call it when the rows of blocks and of code are written, before the database is committed. An
  * image that cannot be read is left out with a warning: the recording stays whole.
@@ -22,8 +23,9 @@ struct heap_images_result {
     char refusal[512]; /* why the first image was left out; "": none was */
 };
 
-/* origin_ns: CLOCK_MONOTONIC at time 0 of the database. */
+/* origin_ns: CLOCK_MONOTONIC at time 0 of the database. core: path of a core of one of the
+ * processes; NULL: none. */
 int heap_images_write(sqlite3 *db, const struct definitions *definitions, uint64_t origin_ns,
-                      struct heap_images_result *ret, struct error *err);
+                      const char *core, struct heap_images_result *ret, struct error *err);
 
 #endif

@@ -201,7 +201,10 @@ void image_file_close(struct image_file *image)
 {
     for (size_t kind = 0; kind < IMAGE_WORDS; kind++)
         free(image->raw[kind]);
+    for (size_t i = 0; image->core_words && i < image->n_threads; i++)
+        free((void *)(uintptr_t)image->threads[i].words);
     free(image->threads);
+    free(image->loads);
     free(image->path);
     if (image->fd >= 0)
         close(image->fd);
@@ -322,6 +325,8 @@ static int decode_words(struct decoder *decoder)
 int image_file_words(const struct image_file *image, image_page_function *page, void *context,
                      struct error *err)
 {
+    if (image->core_words)
+        return image->core_words(image, page, context, err);
     struct decoder decoder = {.image = image,
                               .page = page,
                               .context = context,

@@ -24,6 +24,19 @@ struct image_registers {
     const uint64_t *words; /* thread.n_words; of the image */
 };
 
+/* Receives the pointers of one page in the order of addresses. */
+typedef int image_page_function(void *context, uint64_t page, const uint64_t *mask,
+                                const uint64_t *values, struct error *err);
+
+struct image_file;
+typedef int image_words_function(const struct image_file *image, image_page_function *page,
+                                 void *context, struct error *err);
+
+/* Memory from `start` on, in the file of a core. */
+struct image_load {
+    uint64_t start, n_bytes, file_offset;
+};
+
 struct image_file {
     struct image_header header;
     struct image_registers *threads;
@@ -39,6 +52,10 @@ struct image_file {
     int fd;
     void *raw[IMAGE_WORDS]; /* of each section before WORDS */
     uint64_t words_offset, words_bytes, words_checksum;
+    /* private, of a core: image_file_words, and its memory in the order of addresses */
+    image_words_function *core_words;
+    struct image_load *loads;
+    size_t n_loads;
 };
 
 /* Close with image_file_close, also after a failure. */
@@ -51,10 +68,6 @@ const struct image_range *image_file_range(const struct image_file *image, uint6
 
 /* The name of a range's file; "" if it is anonymous. */
 const char *image_file_path(const struct image_file *image, const struct image_range *range);
-
-/* Receives the pointers of one page in the order of addresses. */
-typedef int image_page_function(void *context, uint64_t page, const uint64_t *mask,
-                                const uint64_t *values, struct error *err);
 
 /* Calls `page` for each page with pointers. Values are arbitrary numbers: the file is untrusted. */
 int image_file_words(const struct image_file *image, image_page_function *page, void *context,
