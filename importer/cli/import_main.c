@@ -295,8 +295,6 @@ static void warn(const struct import_result *result)
                 "mtrace-import: note: the code of '%s'%s has no names, because the file is not "
                 "here; 'mtrace-query summary' shows what to do\n",
                 result->nameless_path, result->n_nameless > 1 ? " and other modules" : "");
-    if (result->images.n_refused > 0)
-        fprintf(stderr, "mtrace-import: warning: %s\n", result->images.refusal);
     if (result->foreign_malloc)
         fprintf(stderr, "mtrace-import: warning: the program brought its own malloc, so that "
                         "nothing was recorded\n");

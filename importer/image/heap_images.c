@@ -2,6 +2,7 @@
 #include "importer/image/heap_images.h"
 
 #include "importer/image/core_file.h"
+#include "importer/image/dominators.h"
 #include "importer/image/reachability.h"
 #include "importer/image/root_names.h"
 #include "importer/write/database.h"
@@ -30,6 +31,7 @@ struct analysis {
     struct heap_graph graph;
     struct block_reach *reach;
     struct root_totals *roots; /* of the graph's roots */
+    struct dominators dominators;
     uint64_t *retained; /* of lost blocks: their bytes with those of the blocks behind them */
 };
 
@@ -169,18 +171,22 @@ static int write_blocks(const struct analysis *analysis, struct error *err)
     int code = database_prepare(
         analysis->db,
         "INSERT INTO heap_image_blocks (image_id, allocation_id, state_code, interior_only, root_id,"
-        " holder_allocation_id, distance, retained_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        " holder_allocation_id, distance, dominator_allocation_id, retained_bytes)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         &insert, err);
 
     for (uint32_t i = 0; code == 0 && i < analysis->index.n_blocks; i++) {
         const struct block_reach *reach = &analysis->reach[i];
         bool is_held = reach->state == BLOCK_HELD;
 
-        code = database_insert(insert, err, "iiiizzim", analysis->image_id, id_of(analysis, i),
+        code = database_insert(insert, err, "iiiizzizm", analysis->image_id, id_of(analysis, i),
                                (int64_t)reach->state, (int64_t)reach->is_interior_only,
                                is_held ? (uint64_t)analysis->roots[reach->root].root_id : 0,
                                (uint64_t)id_of(analysis, reach->holder), (int64_t)reach->distance,
-                               reach->state == BLOCK_LOST ? analysis->retained[i] : UINT64_MAX);
+                               (uint64_t)id_of(analysis, analysis->dominators.dominators[i]),
+                               is_held                      ? analysis->dominators.retained[i]
+                               : reach->state == BLOCK_LOST ? analysis->retained[i]
+                                                            : UINT64_MAX);
     }
     sqlite3_finalize(insert);
     return code;
@@ -259,6 +265,8 @@ static int analyse(struct analysis *analysis, int64_t *last_root_id, struct erro
     if (code == 0)
         code = reachability_find(&analysis->index, &analysis->graph, &analysis->reach, err);
     if (code == 0)
+        code = dominators_find(&analysis->index, &analysis->graph, &analysis->dominators, err);
+    if (code == 0)
         code = fold_lost(analysis, err);
     return code ? code : write_rows(analysis, last_root_id, err);
 }
@@ -268,6 +276,7 @@ static void done(struct analysis *analysis)
     free(analysis->roots);
     free(analysis->retained);
     free(analysis->reach);
+    dominators_done(&analysis->dominators);
     heap_graph_done(&analysis->graph);
     root_areas_done(&analysis->areas);
     block_index_done(&analysis->index);

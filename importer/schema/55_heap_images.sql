@@ -32,8 +32,8 @@ CREATE TABLE heap_image_blocks ( -- blocks that were live at the time of the ima
   root_id       INTEGER,                -- root of the shortest path to it; NULL: lost
   holder_allocation_id INTEGER,         -- block before it on the path; NULL: a root holds it, or it is lost
   distance      INTEGER NOT NULL,       -- number of pointers from the root, or from the lost block
-  dominator_allocation_id INTEGER,      -- nearest block through which all paths to it lead; NULL: none
-  retained_bytes INTEGER,               -- of all blocks that only this one holds, and its own; NULL: not computed
+  dominator_allocation_id INTEGER,      -- nearest block through which all paths from roots to it lead; NULL: none, or it is lost
+  retained_bytes INTEGER,               -- its own and those of all blocks that would be lost with it; of a 'lost' block those that only it leads to; NULL: 'lost_indirect'
   state         TEXT AS (CASE state_code WHEN 0 THEN 'lost' WHEN 1 THEN 'lost_indirect' ELSE 'held' END), -- 'held': reachable; 'lost': nothing points to it; 'lost_indirect': only lost blocks point to it
   PRIMARY KEY (image_id, allocation_id)
 ) STRICT, WITHOUT ROWID;

@@ -8,9 +8,9 @@ INSERT INTO roots (root_id, image_id, kind, module, symbol, offset_bytes, thread
   (1, 1, 'global', '/opt/server/bin/server', 'g_early', 0, NULL, 200, 1),
   (2, 2, 'global', '/opt/server/bin/server', 'g_sessions', 8, NULL, 250, 2),
   (3, 2, 'stack', NULL, NULL, 512, 2, 40, 1);
-INSERT INTO heap_image_blocks (image_id, allocation_id, state_code, interior_only, root_id, holder_allocation_id, distance, retained_bytes) VALUES
-  (1, 2, 2, 0, 1, NULL, 1, NULL),
-  (2, 2, 2, 0, 2, NULL, 1, NULL), (2, 3, 2, 0, 2, 2, 2, NULL), (2, 6, 2, 1, 3, NULL, 1, NULL), (2, 10, 0, 0, NULL, NULL, 0, 5200),
-  (2, 12, 1, 0, NULL, 10, 1, NULL);
+INSERT INTO heap_image_blocks (image_id, allocation_id, state_code, interior_only, root_id, holder_allocation_id, distance, dominator_allocation_id, retained_bytes) VALUES
+  (1, 2, 2, 0, 1, NULL, 1, NULL, 200),
+  (2, 2, 2, 0, 2, NULL, 1, NULL, 250), (2, 3, 2, 0, 2, 2, 2, 2, 50), (2, 6, 2, 1, 3, NULL, 1, NULL, 40),
+  (2, 10, 0, 0, NULL, NULL, 0, NULL, 5200), (2, 12, 1, 0, NULL, 10, 1, NULL, NULL);
 INSERT INTO heap_image_sites VALUES (1, 2, 0, 0, 0, 0, 200, 1), (2, 2, 0, 0, 0, 200, 200, 2), (2, 3, 5000, 1, 5200, 5000, 50, 2),
   (2, 5, 0, 0, 0, 0, 40, 3);

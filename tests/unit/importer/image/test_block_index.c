@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The block that contains an address, compared with a search through all blocks. */
 #include "importer/image/block_index.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
+#include "tests/lib/unit.h"
 
 static void add(struct block_index *index, uint64_t address, uint64_t size_bytes)
 {
@@ -31,13 +22,12 @@ static uint32_t find_slowly(const struct block_index *index, uint64_t address)
     return NO_BLOCK;
 }
 
-static void test_every_address_finds_its_block(void **state)
+TEST(test_every_address_finds_its_block)
 {
     struct block_index index = {0};
     struct error err;
     uint64_t address = 0x7f0000000ff0;
 
-    (void)state;
     srandom(1);
     for (int i = 0; i < 3000; i++) { /* small ones, and some of many pages and of many chunks */
         uint64_t size = i % 1000 == 999 ? 40 << 20
@@ -66,12 +56,11 @@ static void test_every_address_finds_its_block(void **state)
     block_index_done(&index);
 }
 
-static void test_overlapping_blocks_are_cut(void **state)
+TEST(test_overlapping_blocks_are_cut)
 {
     struct block_index index = {0};
     struct error err;
 
-    (void)state;
     add(&index, 0x1000, 100);
     add(&index, 0x1010, 100);
     assert_int_equal(block_index_make(&index, &err), 0);
@@ -80,24 +69,12 @@ static void test_overlapping_blocks_are_cut(void **state)
     block_index_done(&index);
 }
 
-static void test_no_blocks(void **state)
+TEST(test_no_blocks)
 {
     struct block_index index = {0};
     struct error err;
 
-    (void)state;
     assert_int_equal(block_index_make(&index, &err), 0);
     assert_int_equal(block_index_find(&index, 0x1000), NO_BLOCK);
     block_index_done(&index);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_address_finds_its_block),
-        cmocka_unit_test(test_overlapping_blocks_are_cut),
-        cmocka_unit_test(test_no_blocks),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Classes of blocks as valgrind's memcheck defines them, on graphs drawn by hand. */
 #include "importer/image/reachability.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
+#include "tests/lib/unit.h"
 
 enum {
     MAX = 8,
@@ -62,11 +53,10 @@ static struct block_reach *find(struct drawing *drawing)
     return reach;
 }
 
-static void test_a_lost_list_has_one_head(void **state)
+TEST(test_a_lost_list_has_one_head)
 {
     struct drawing *drawing = draw(4);
 
-    (void)state;
     point(drawing, 1, 0, 0); /* the head is the last block, as of a list that grows in front */
     point(drawing, 2, 1, 0);
     point(drawing, 3, 2, 0);
@@ -82,11 +72,10 @@ static void test_a_lost_list_has_one_head(void **state)
     free(drawing);
 }
 
-static void test_of_a_lost_cycle_one_block_is_lost(void **state)
+TEST(test_of_a_lost_cycle_one_block_is_lost)
 {
     struct drawing *drawing = draw(3);
 
-    (void)state;
     point(drawing, 0, 1, 0);
     point(drawing, 1, 2, 0);
     point(drawing, 2, 0, 0);
@@ -99,11 +88,10 @@ static void test_of_a_lost_cycle_one_block_is_lost(void **state)
     free(drawing);
 }
 
-static void test_paths_are_shortest(void **state)
+TEST(test_paths_are_shortest)
 {
     struct drawing *drawing = draw(4);
 
-    (void)state;
     point(drawing, 0, 1, 0);
     point(drawing, 1, 2, 0);
     point(drawing, 2, 3, 0);
@@ -120,11 +108,10 @@ static void test_paths_are_shortest(void **state)
     free(drawing);
 }
 
-static void test_variables_come_before_stacks(void **state)
+TEST(test_variables_come_before_stacks)
 {
     struct drawing *drawing = draw(4);
 
-    (void)state;
     point(drawing, 0, 1, 0);
     point(drawing, 1, 2, 0);
     root(drawing, 0, 0);
@@ -139,11 +126,10 @@ static void test_variables_come_before_stacks(void **state)
     free(drawing);
 }
 
-static void test_one_interior_pointer_marks_all_behind_it(void **state)
+TEST(test_one_interior_pointer_marks_all_behind_it)
 {
     struct drawing *drawing = draw(4);
 
-    (void)state;
     point(drawing, 0, 1, INTERIOR);
     point(drawing, 1, 2, 0);
     root(drawing, 0, 0);
@@ -160,7 +146,7 @@ static void test_one_interior_pointer_marks_all_behind_it(void **state)
     free(drawing);
 }
 
-static void test_a_million_links_need_no_stack(void **state)
+TEST(test_a_million_links_need_no_stack)
 {
     enum {
         N = 1000000
@@ -172,7 +158,6 @@ static void test_a_million_links_need_no_stack(void **state)
     struct block_reach *reach;
     struct error err;
 
-    (void)state;
     assert_true(graph.first_edges && graph.edges);
     for (uint32_t i = 0; i < N; i++) {
         graph.first_edges[i] = i;
@@ -185,18 +170,4 @@ static void test_a_million_links_need_no_stack(void **state)
     free(reach);
     free(graph.first_edges);
     free(graph.edges);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_lost_list_has_one_head),
-        cmocka_unit_test(test_of_a_lost_cycle_one_block_is_lost),
-        cmocka_unit_test(test_paths_are_shortest),
-        cmocka_unit_test(test_variables_come_before_stacks),
-        cmocka_unit_test(test_one_interior_pointer_marks_all_behind_it),
-        cmocka_unit_test(test_a_million_links_need_no_stack),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
