@@ -54,6 +54,15 @@ bool process_maps_visit(pid_t pid,
     return true;
 }
 
+bool process_mapping_is_replaced(struct process_mapping *last, const struct process_mapping *next)
+{
+    if (next->start <= last->start)
+        return true;
+    if (next->start < last->end)
+        last->end = next->start;
+    return false;
+}
+
 struct sought_address {
     uint64_t address;
     struct process_mapped_file *ret_file;

@@ -38,6 +38,10 @@ bool process_maps_visit(pid_t pid,
                         bool (*visit)(const struct process_mapping *mapping, void *context),
                         void *context);
 
+/* The kernel reports a mapping again if it grew between two reads of maps or smaps. True: `next`
+ * replaces `last`. False: both are valid; `last` is cut where `next` starts. */
+bool process_mapping_is_replaced(struct process_mapping *last, const struct process_mapping *next);
+
 /* Device and number that mappings of an open file have. False: it cannot be mapped. */
 bool process_maps_find_file(int fd, struct process_mapped_file *ret_file);
 

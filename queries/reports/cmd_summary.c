@@ -323,11 +323,16 @@ static void print_rss(FILE *out, const struct summary_numbers *f)
                       summary_is_known(f, "rss_own_bytes") ? ", mtrace's own memory included" : "");
     if (!summary_is_known(f, "rss_highest_bytes"))
         return;
-    (void)fprintf(out, "%s %s at %s, the highest of %s\n",
+    (void)fprintf(out, "%s %s at %s, the highest of %s%s\n",
                   summary_is_known(f, "rss_max_bytes") ? "RSS sampled" : "RSS peak   ",
                   bytes(&t, summary_number(f, "rss_highest_bytes")),
                   units_format_duration(summary_number(f, "rss_highest_ns"), at),
-                  counted(&t, summary_number(f, "rss_samples"), "sample"));
+                  counted(&t, summary_number(f, "rss_samples"), "sample"),
+                  summary_is_known(f, "rss_max_bytes")
+                          && summary_number(f, "rss_highest_bytes")
+                                 > summary_number(f, "rss_max_bytes")
+                      ? "; above the peak, so one of the two is inexact"
+                      : "");
     if (summary_is_known(f, "rss_heaps_bytes"))
         print_rss_split(out, f);
 }

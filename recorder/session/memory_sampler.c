@@ -122,7 +122,7 @@ static bool see_mapping(const struct process_mapping *mapping, void *context)
 {
     struct heap_walk *walk = context;
 
-    if (walk->last.end)
+    if (!process_mapping_is_replaced(&walk->last, mapping) && walk->last.end)
         add_heap(walk->samples, &walk->last, mapping, walk->now_ns);
     walk->last = *mapping;
     walk->last.path = strcmp(mapping->path, heap_name) == 0 ? heap_name : "";
@@ -262,7 +262,8 @@ struct parts_walk {
     struct memory_sampler *samples;
     uint64_t now_ns;
     struct page_map map;
-    struct memory_mapping mapping;                   /* `end` 0: none yet */
+    struct memory_mapping mapping;                   /* not counted yet; `end` 0: none yet */
+    struct memory_mapping counted;                   /* the one before it */
     uint64_t anonymous_bytes, file_bytes;            /* all */
     uint64_t stack_bytes, shared_bytes, files_bytes; /* without own */
     uint64_t log_bytes, library_file_bytes, library_private_bytes;
@@ -352,15 +353,13 @@ static void add_file(struct parts_walk *walk, const struct memory_mapping *mappi
             walk->now_ns);
 }
 
-static void end_mapping(struct parts_walk *walk)
+static void count_mapping(struct parts_walk *walk)
 {
-    const struct memory_mapping *mapping = &walk->mapping;
+    const struct memory_mapping *mapping = &walk->counted;
     uint64_t file_bytes = mapping->rss_bytes > mapping->anonymous_bytes
                               ? mapping->rss_bytes - mapping->anonymous_bytes
                               : 0;
 
-    if (!mapping->mapping.end)
-        return;
     walk->anonymous_bytes += mapping->rss_bytes - file_bytes;
     walk->file_bytes += file_bytes;
     if (mapping->kind == MEMORY_LOG)
@@ -382,9 +381,21 @@ static void end_mapping(struct parts_walk *walk)
     }
 }
 
+static void end_mapping(struct parts_walk *walk)
+{
+    uint64_t mapped_bytes = walk->mapping.mapping.end - walk->mapping.mapping.start;
+
+    if (!walk->mapping.mapping.end)
+        return;
+    walk->counted = walk->mapping;
+    if (walk->counted.rss_bytes > mapped_bytes) /* of a mapping that was cut */
+        walk->counted.rss_bytes = mapped_bytes;
+    count_mapping(walk);
+}
+
 static void begin_mapping(struct parts_walk *walk, const struct process_mapping *mapping)
 {
-    const struct memory_mapping *last = &walk->mapping;
+    const struct memory_mapping *last = &walk->counted;
     enum memory_kind kind = kind_of(mapping, &walk->samples->log_file);
     bool is_behind = kind == MEMORY_PRIVATE && mapping->path[0] == '\0' && last->mapping.end
                      && last->mapping.end == mapping->start && last->mapping.permissions[1] == 'w';
@@ -393,6 +404,9 @@ static void begin_mapping(struct parts_walk *walk, const struct process_mapping 
                                   .is_behind_data = is_behind && last->kind == MEMORY_FILE,
                                   .is_behind_library = is_behind && last->kind == MEMORY_LIBRARY};
 
+    /* it grew over mappings that are counted */
+    if (next.mapping.start < last->mapping.end)
+        next.mapping.start = last->mapping.end;
     next.mapping.path = "";
     walk->mapping = next;
 }
@@ -404,7 +418,8 @@ static void see_line(struct parts_walk *walk, char *line)
     /* each mapping has some twenty lines that begin with a capital */
     if (!isupper((unsigned char)line[0])) {
         if (process_maps_parse(line, &mapping)) {
-            end_mapping(walk);
+            if (!process_mapping_is_replaced(&walk->mapping.mapping, &mapping))
+                end_mapping(walk);
             begin_mapping(walk, &mapping);
         }
     } else if (begins_with(line, "Rss:"))
@@ -443,8 +458,7 @@ static void end_parts(const struct parts_walk *walk, uint32_t place)
     samples->library_private_bytes = walk->library_private_bytes;
 }
 
-/* False: there are none, because the process has exited or access is denied. */
-static bool take_parts(struct memory_sampler *samples, uint64_t now_ns)
+bool memory_sampler_read_parts(struct memory_sampler *samples, FILE *smaps, uint64_t now_ns)
 {
     struct parts_walk walk = {.samples = samples,
                               .now_ns = now_ns,
@@ -454,23 +468,18 @@ static bool take_parts(struct memory_sampler *samples, uint64_t now_ns)
                                       .n_left = MAX_PAGES}};
     uint32_t place = samples->n_samples;
     char line[PATH_MAX + 128];
-    FILE *file = place + 2 < MEMORY_SAMPLER_MAX ? open_proc(samples, "smaps") : NULL;
 
-    if (!file)
+    /* most programs are short, and have exited by now */
+    if (!fgets(line, sizeof(line), smaps))
         return false;
-    if (!fgets(line, sizeof(line), file)) { /* most programs are short, and have exited by now */
-        fclose(file);
-        return false;
-    }
     if (samples->log_fd >= 0 && !samples->log_file.inode)
         (void)process_maps_find_file(samples->log_fd, &samples->log_file);
     samples->n_samples += 2;
     take_heaps(samples, now_ns);
     do
         see_line(&walk, line);
-    while (fgets(line, sizeof(line), file));
+    while (fgets(line, sizeof(line), smaps));
     end_mapping(&walk);
-    fclose(file);
     if (walk.map.fd >= 0)
         (void)close(walk.map.fd);
     if (walk.anonymous_bytes + walk.file_bytes == 0) {
@@ -479,6 +488,17 @@ static bool take_parts(struct memory_sampler *samples, uint64_t now_ns)
     }
     end_parts(&walk, place);
     return true;
+}
+
+/* False: there are none, because the process has exited or access is denied. */
+static bool take_parts(struct memory_sampler *samples, uint64_t now_ns)
+{
+    FILE *file = samples->n_samples + 2 < MEMORY_SAMPLER_MAX ? open_proc(samples, "smaps") : NULL;
+    bool is_taken = file && memory_sampler_read_parts(samples, file, now_ns);
+
+    if (file)
+        fclose(file);
+    return is_taken;
 }
 
 /* The thread's own time: on a busy machine the duration of a walk says nothing about its cost. */

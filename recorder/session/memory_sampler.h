@@ -24,7 +24,9 @@
 #include "lib/abi/log_format.h"
 #include "lib/process/proc_files.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 enum {
@@ -63,6 +65,10 @@ void memory_sampler_init(struct memory_sampler *samples, pid_t pid, uint64_t int
 
 /* Takes what is due at now_ns (CLOCK_MONOTONIC); returns when the next sample is due. */
 uint64_t memory_sampler_take(struct memory_sampler *samples, uint64_t now_ns);
+
+/* Adds the parts in this text of smaps, and heap extents. False: the text has no resident memory.
+ * For memory_sampler_take and tests; `samples` has room for at least three samples. */
+bool memory_sampler_read_parts(struct memory_sampler *samples, FILE *smaps, uint64_t now_ns);
 
 /* Makes totals due now. */
 void memory_sampler_hurry(struct memory_sampler *samples);

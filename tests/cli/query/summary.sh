@@ -133,8 +133,13 @@ sqlite3 run.db "DELETE FROM processes WHERE process_id > 1; UPDATE processes SET
 mtrace-query run.db | grep -E '^RSS'
 sqlite3 run.db "INSERT INTO memory_samples VALUES (1, 50000000000, 90000, 70000, 20000, 4096, 20000, 0, 0, 0, 20000, 50000)"
 mtrace-query run.db | grep -E '^RSS'
+# A sample above the kernel's peak is named as a contradiction.
+sqlite3 run.db "UPDATE processes SET max_rss_bytes = 80000"
+mtrace-query run.db | grep -E '^RSS [ps][ea]'
 # expect stdout
 #|RSS peak    121 KiB as the kernel counted
 #|RSS peak    121 KiB as the kernel counted, mtrace's own memory included
 #|RSS sampled 87.9 KiB at 50.0 s, the highest of 1 sample
 #|RSS split   19.5 KiB heaps + 0 B own mappings + 19.5 KiB files + 48.8 KiB not mapped through libc, without 4.0 KiB of mtrace
+#|RSS peak    78.1 KiB as the kernel counted, mtrace's own memory included
+#|RSS sampled 87.9 KiB at 50.0 s, the highest of 1 sample; above the peak, so one of the two is inexact

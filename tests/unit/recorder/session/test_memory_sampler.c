@@ -232,6 +232,58 @@ static void many_runs_keep_their_bytes(void **state)
     free(samples);
 }
 
+/* Mappings grow, shrink and merge between two reads of smaps. The addresses are not of this
+ * process: its pagemap has no resident pages there. */
+static void a_mapping_that_is_repeated_counts_once(void **state)
+{
+    static const char text[] =
+        "10000-14000 rw-p 00000000 00:00 0\nRss: 16 kB\nAnonymous: 16 kB\n"
+        /* grows once, then twice */
+        "20000-30000 rw-p 00000000 00:00 0 [heap]\nRss: 64 kB\nAnonymous: 64 kB\n"
+        "20000-40000 rw-p 00000000 00:00 0 [heap]\nRss: 128 kB\nAnonymous: 128 kB\n"
+        "20000-48000 rw-p 00000000 00:00 0 [heap]\nRss: 160 kB\nAnonymous: 160 kB\n"
+        /* gives its end to the next one */
+        "50000-60000 rw-p 00000000 00:00 0\nRss: 64 kB\nAnonymous: 64 kB\n"
+        "58000-70000 ---p 00000000 00:00 0\nRss: 0 kB\nAnonymous: 0 kB\n"
+        /* the gap between two is filled */
+        "80000-84000 rw-p 00000000 00:00 0\nRss: 16 kB\nAnonymous: 16 kB\n"
+        "90000-94000 rw-p 00000000 00:00 0\nRss: 16 kB\nAnonymous: 16 kB\n"
+        "80000-a0000 rw-p 00000000 00:00 0\nRss: 128 kB\nAnonymous: 128 kB\n";
+
+    static const struct {
+        uint64_t start, end;
+        bool is_resident;
+    } expected[] = {{0x10000, 0x14000, true},  {0x20000, 0x48000, true}, {0x50000, 0x58000, true},
+                    {0x58000, 0x70000, false}, {0x80000, 0x84000, true}, {0x84000, 0xa0000, true}};
+    struct memory_sampler *samples = calloc(1, sizeof(*samples));
+    FILE *smaps = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+    uint64_t bytes = 0;
+    size_t n = 0;
+
+    (void)state;
+    assert_non_null(samples);
+    assert_non_null(smaps);
+    memory_sampler_init(samples, getpid(), 100, 0);
+    samples->log_fd = -1;
+    assert_true(memory_sampler_read_parts(samples, smaps, second_ns));
+    for (uint32_t i = 0; i < samples->n_samples; i++) {
+        const struct log_sample *sample = &samples->samples[i];
+        if (sample->kind != LOG_SAMPLE_PRIVATE)
+            continue;
+        assert_in_range(n, 0, sizeof(expected) / sizeof(expected[0]) - 1);
+        assert_true(sample->a == expected[n].start);
+        assert_true(sample->b == expected[n].end);
+        assert_true(sample->c == (expected[n].is_resident ? sample->b - sample->a : 0));
+        bytes += sample->c;
+        n++;
+    }
+    assert_int_equal(n, sizeof(expected) / sizeof(expected[0]));
+    assert_true(last_of(samples, LOG_SAMPLE_MEMORY).a == bytes);
+    assert_true(last_of(samples, LOG_SAMPLE_MEMORY).b == bytes);
+    fclose(smaps);
+    free(samples);
+}
+
 /* After a long walk there is a pause; a change of the total makes the next one earlier. */
 static void parts_follow_changes_within_their_share(void **state)
 {
@@ -298,6 +350,7 @@ int main(void)
         cmocka_unit_test(pages_are_reported_where_they_lie),
         cmocka_unit_test(the_parts_end_with_stack_shared_memory_and_files),
         cmocka_unit_test(many_runs_keep_their_bytes),
+        cmocka_unit_test(a_mapping_that_is_repeated_counts_once),
         cmocka_unit_test(parts_follow_changes_within_their_share),
         cmocka_unit_test(a_process_that_is_gone_gives_nothing),
         cmocka_unit_test(zero_means_never),
