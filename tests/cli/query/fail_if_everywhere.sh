@@ -49,6 +49,7 @@ done
 #|lost: failed
 #|why: mtrace-query: --fail-if applies to rows, and why has none
 #|held: failed
+#|retained: failed
 #|realloc-chains: failed
 #|size-histogram: failed
 #|lifetime-histogram: failed

@@ -31,7 +31,7 @@ complain mtrace-query help filtres
 #|More commands       mtrace-query help commands
 #|  stacks          leaks-by-stack live hot groups by-function by-module tree
 #|                  callers callees lines unwind-quality stack
-#|  blocks          allocations block range reallocs lost why held errors
+#|  blocks          allocations block range reallocs lost why held retained errors
 #|                  realloc-chains size-histogram lifetime-histogram
 #|  heaps           pinning holes heap-map mmaps mallopts
 #|  process         windows processes flows threads timeline allocation-failures
@@ -64,5 +64,5 @@ complain mtrace-query help filtres
 #|Usage: mtrace-query [COMMAND] run.db [FILTER...] [OPTION...]
 #|status 2, lines on stderr 2
 # expect stderr
-#|mtrace-query: unknown command 'filtres'; commands: summary, leaks, leaks-by-stack, temporary, peak, live, hot, groups, allocations, block, growth, range, reallocs, fragmentation, pinning, holes, heap-map, by-function, by-module, by-group, by-tag, by-pool, objects, unclaimed, claimed-twice, spare-capacity, object-growth, phases, windows, tree, flamegraph, report, callers, callees, lines, diff, processes, flows, threads, timeline, mmaps, mallopts, allocation-failures, lost, why, held, errors, realloc-chains, size-histogram, lifetime-histogram, unwind-quality, stack, export, sql, views, describe
+#|mtrace-query: unknown command 'filtres'; commands: summary, leaks, leaks-by-stack, temporary, peak, live, hot, groups, allocations, block, growth, range, reallocs, fragmentation, pinning, holes, heap-map, by-function, by-module, by-group, by-tag, by-pool, objects, unclaimed, claimed-twice, spare-capacity, object-growth, phases, windows, tree, flamegraph, report, callers, callees, lines, diff, processes, flows, threads, timeline, mmaps, mallopts, allocation-failures, lost, why, held, retained, errors, realloc-chains, size-histogram, lifetime-histogram, unwind-quality, stack, export, sql, views, describe
 #|Try 'mtrace-query --help'.

@@ -30,6 +30,7 @@ mtrace-query views
 #|pinning                view   one row per call site that alone prevents heap pages from being retu..
 #|pool_blocks            view   one row per block of a pool from allocation to free, inside a block ..
 #|reallocs               view   one row per call site whose buffers grow or shrink by realloc.
+#|retained               view   one row per block of the last heap image of each process that no oth..
 #|sites                  view   one row per call site with its names, for statements of your own.
 #|size_histogram         view   one row per class of block sizes.
 #|spare_capacity         view   one row per container of a walk with capacity that no element uses, ..
