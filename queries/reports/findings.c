@@ -254,9 +254,11 @@ static int find_temporary(const struct finding_run *run, struct error *err)
     if (rc != 1)
         return rc;
     finding = finding_add(run, cost > 0.02 ? FINDING_WARNING : FINDING_INFO, cost, -1, blocks);
+    finding->kind = FINDING_OF_CHURN;
     finding_append(finding,
-                   "%s of all allocations, with %s of the bytes, are temporary: freed before their "
-                   "thread makes another. %s allocates most of them, %s: reuse a buffer there.",
+                   "%s of all allocations, with %s of the bytes, are temporary: their thread freed "
+                   "them before it made more than one other. %s allocates most of them, %s: reuse "
+                   "a buffer there.",
                    units_format_share(share, text[0]), units_format_share(share_of_bytes, text[2]),
                    row.place, units_format_counted(row.numbers[0], "block", text[1]));
     finding_lead_to_view(run, finding, "temporary");
@@ -278,6 +280,7 @@ static int find_copying(const struct finding_run *run, struct error *err)
     if (rc != 1)
         return rc;
     finding = finding_add(run, cost > 0.02 ? FINDING_WARNING : FINDING_INFO, cost, copied, -1);
+    finding->kind = FINDING_OF_CHURN;
     finding_append(
         finding,
         "realloc copied %s, %s of it for %s, whose buffers grow in up to %s steps: reserve the "
@@ -369,13 +372,34 @@ static int find_trust(const struct finding_run *run, struct error *err)
     return 0;
 }
 
+/* Leaks come before churn, but for leaks that are trivial and churn that costs much time. */
+static int rank_of(const struct finding *finding)
+{
+    bool is_churn = finding->kind == FINDING_OF_CHURN;
+
+    switch (finding->severity) {
+    case FINDING_CRITICAL:
+        return 0;
+    case FINDING_WARNING:
+        return is_churn ? 3 : 1;
+    case FINDING_INFO:
+        break;
+    }
+    if (finding->kind == FINDING_OF_LEAKS && finding->bytes >= 64 * FINDING_KIB
+        && finding->cost > 0.01)
+        return 2;
+    return is_churn ? 5 : 4;
+}
+
 static int compare(const void *a, const void *b)
 {
     const struct finding *x = a;
     const struct finding *y = b;
+    int rank = rank_of(x);
+    int other = rank_of(y);
 
-    if (x->severity != y->severity)
-        return x->severity < y->severity ? -1 : 1;
+    if (rank != other)
+        return rank < other ? -1 : 1;
     if (x->cost > y->cost || x->cost < y->cost)
         return x->cost > y->cost ? -1 : 1;
     return strcmp(x->sentence, y->sentence);
