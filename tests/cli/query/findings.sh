@@ -68,6 +68,11 @@ show 'blocks from before the recording may lie there' "$kept UPDATE heaps SET un
 show 'no heap was seen' "$kept DELETE FROM heaps" '*kept*'
 show 'live blocks are small' "$kept UPDATE timeline SET live_blocks = 400000" '*kept*'
 show 'fragmentation of another allocator, of a program that runs on' "$kept $ended UPDATE processes SET end_kind = 'running' WHERE process_id = 1" '[AF]* were free*'
+holes="UPDATE heap_states SET hole_bytes = 15 $mib, free_page_bytes = 4 $mib WHERE snapshot_id = 1002;"
+show 'no purge helps against holes of another allocator' "$kept $ended UPDATE processes SET end_kind = 'running' WHERE process_id = 1; $holes" '[AF]* were free*'
+show 'after an exit neither' "$kept $ended $holes" '[AF]* were free*'
+show 'holes alone need no advice' "$kept $ended UPDATE heap_states SET hole_bytes = 19 $mib, free_page_bytes = 0" '[AF]* were free*'
+show 'holes of which no sample says that they stay resident' "$kept $ended UPDATE processes SET end_kind = 'running' WHERE process_id = 1; DELETE FROM memory_samples; $holes" '[AF]* were free*'
 mapped="$kept UPDATE timeline SET live_bytes = 0, peak_bytes = 0; UPDATE processes SET peak_bytes = 0 WHERE process_id = 1; DELETE FROM memory_samples; INSERT INTO memory_samples VALUES
   (1, 1000000000, 40 $mib, 0, 0, 0, 0, 0, 0, 0, 40 $mib, 0), (1, 50000000000, 58 $mib, 0, 0, 0, 0, 18 $mib, 0, 0, 40 $mib, 0), (1, 99000000000, 76 $mib, 0, 0, 0, 0, 36 $mib, 0, 0, 40 $mib, 0);"
 show 'mappings that grow' "$mapped" '*mappings*'
@@ -192,6 +197,22 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|== fragmentation of another allocator, of a program that runs on
 #|warning: At 1m00s jemalloc kept 20.0 MiB of its 21.0 MiB resident although they were free. To give free pages back, call mallctl("arena.4096.purge", NULL, NULL, NULL, 0), which purges all arenas; or set MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:true, or call mallctl("arena.<i>.dirty_decay_ms"). Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
 #|   mtrace-query fragmentation copy.db --process 1  fragmentation?process=1
+#|   rows: 1
+#|== no purge helps against holes of another allocator
+#|warning: At 1m00s jemalloc kept 20.0 MiB of its 21.0 MiB resident although they were free. At the end 15.0 MiB of its free memory were holes between live blocks, which no purge gives back, and 4.0 MiB were free pages. To give free pages back, call mallctl("arena.4096.purge", NULL, NULL, NULL, 0), which purges all arenas; or set MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:true, or call mallctl("arena.<i>.dirty_decay_ms"). Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
+#|   mtrace-query fragmentation copy.db --process 1  fragmentation?process=1
+#|   rows: 1
+#|== after an exit neither
+#|warning: At 1m00s jemalloc kept 20.0 MiB of its 21.0 MiB resident although they were free. At the end 15.0 MiB of its free memory were holes between live blocks, which no purge gives back, and 4.0 MiB were free pages. To give free pages back, call mallctl("arena.4096.purge", NULL, NULL, NULL, 0), which purges all arenas; or set MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:true, or call mallctl("arena.<i>.dirty_decay_ms"). Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
+#|   mtrace-query fragmentation copy.db --process 1  fragmentation?process=1
+#|   rows: 1
+#|== holes alone need no advice
+#|warning: At 1m00s jemalloc kept 20.0 MiB of its 21.0 MiB resident although they were free. At the end 19.0 MiB of its free memory were holes between live blocks, which no purge gives back, and 0 B were free pages. Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
+#|   mtrace-query fragmentation copy.db --process 1  fragmentation?process=1
+#|   rows: 1
+#|== holes of which no sample says that they stay resident
+#|warning: Fragmentation: at the end 19.0 MiB of the heap's 20.0 MiB were free between live blocks. At the end 15.0 MiB of its free memory were holes between live blocks, which no purge gives back, and 4.0 MiB were free pages. To give free pages back, call mallctl("arena.4096.purge", NULL, NULL, NULL, 0), which purges all arenas. Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
+#|   mtrace-query pinning copy.db --process 1  pinning?alive_at=end&process=1
 #|   rows: 1
 #|== mappings that grow
 #|warning: At 1m39s 36.0 MiB of 76.0 MiB RSS were mappings that the program made itself, not blocks; they grew throughout.
