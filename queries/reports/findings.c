@@ -111,7 +111,7 @@ static int append_who_pins(const struct finding_run *run, const struct heap *hea
     return 0;
 }
 
-/* No purge empties a page with a live block: says so if most of the free memory is in such pages. */
+/* No purge empties a page with a live block: says so if most free memory is in such pages. */
 static int append_advice(const struct finding_run *run, const struct heap *heap, bool has_decay,
                          struct finding *finding, struct error *err)
 {
