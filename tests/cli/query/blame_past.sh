@@ -55,9 +55,11 @@ complain mtrace-query hot run.db --blame-past 'server\+0x2101'
 #|20,2,main,/opt/server/src/main.c,10,1
 #|process  allocated blocks  allocated  times reused  mean lifetime  where               site  stack
 #|      1                91    9.1 KiB         1.738          88 ns  worker  libwork.so     5      8
+#|    stack 8: 90 blocks allocated, the heaviest of 2
 #|    worker
 #|    _start
 #|      1                15    4.9 KiB         1.089         700 ms  main  main.c:10        1      4
+#|    stack 4: 10 blocks allocated, the heaviest of 3
 #|    operator new
 #|    Session::clone  session.c:88
 #|    main  main.c:10
