@@ -153,7 +153,7 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
             estimate_format_bytes(sqlite3_column_int64(stmt, 0), margin_of(stmt, 5), bytes),
             estimate_format_blocks(sqlite3_column_int64(stmt, 1), margin_of(stmt, 6), blocks),
             *ret_n_sites, *ret_n_sites == 1 ? "" : "s",
-            *ret_n_sites > 1 ? ", growing ones first" : "",
+            *ret_n_sites > 1 ? ", by bytes, growing ones 64-fold" : "",
             n_dropped ? units_format_counted(n_dropped, "event", dropped) : "",
             n_dropped ? " dropped; " : "", format_complete(stmt, share));
     }

@@ -23,7 +23,7 @@ sqlite3 -csv run.db ".import --csv leaks.csv printed" "
 complain mtrace-query threads run.db --stacks
 # expect stdout
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
-#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|leaked 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|  bytes  blocks  never freed  pattern           site  where
 #|  700 B       7         58 %  steady 525 B/min     2  Session::clone  session.c:88  2 stacks
 #|                                                      the others are freed in Sessi..  session.c:140
@@ -104,7 +104,7 @@ complain mtrace-query threads run.db --stacks
 #|process_id,backtrace_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin,stack
 #|1,4,600,6,0.6,Session::clone(int) const,/opt/server/src/session.c,88,/opt/server/bin/server,2,10000000000,90000000000,steady,Session::close /opt/server/src/session.c:140,,38400,,,operator new(unsigned long) < Session::clone(int) const /opt/server/src/session.c:88 < main /opt/server/src/main.c:10 < _start
 #|1,6,4000,1,1.0,Cache::reserve,/opt/server/src/cache.c,31,/opt/server/bin/server,3,200000000,200000000,once,,,4000,,,Cache::reserve /opt/server/src/cache.c:31 < main /opt/server/src/main.c:10 < _start
-#|1,11,30,3,1.0,,,,/opt/server/lib/libwork.so,6,5000000000,5000000000,burst,,,240,,,libwork.so+0x3100 < 0x0
+#|1,5,100,1,0.5,Session::clone(int) const,/opt/server/src/session.c,88,/opt/server/bin/server,2,50000000000,50000000000,once,Session::close /opt/server/src/session.c:140,,100,,,Session::clone(int) const /opt/server/src/session.c:88 < main /opt/server/src/main.c:12 < main /opt/server/src/main.c:10 < _start
 #|process_id,backtrace_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin,stack
 #|1,4,600,6,0.6,Session::clone(int) const,/opt/server/src/session.c,88,/opt/server/bin/server,2,10000000000,90000000000,steady,Session::close /opt/server/src/session.c:140,,38400,,,operator new(unsigned long) < Session::clone(int) const /opt/server/src/session.c:88 < main /opt/server/src/main.c:10 < _start
 #|status 3
