@@ -198,8 +198,6 @@ static int spawn(spawn_function *real, pid_t *ret_pid, const char *path,
                  environment, exec_target_library(path, real == g_real.posix_spawnp))
                             : environment_once_left(environment);
     error = real(&pid, path, actions, attributes, arguments, passed);
-    if (error == E2BIG && passed != environment) /* because of what we added */
-        error = real(&pid, path, actions, attributes, arguments, environment);
     if (error != 0)
         return error;
     if (ret_pid)

@@ -591,6 +591,9 @@ const struct command commands[] = {
                 "first_free_stack",
      .help =
          "double and invalid frees, with three stacks; not those of attached or forked processes",
+     .without_rows = "no recorded call got an address that was not live. A second free after the "
+                     "address was reused, and new/free mismatches, are not seen (valgrind's "
+                     "memcheck sees them)",
      .next = "block",
      .next_tail = "{address}",
      .has_sites = true,

@@ -45,8 +45,9 @@ struct command {
     const char *help;        /* one line; a page has it as its heading */
     const char
         *start; /* of commands to start with: the line on the first screen of help; NULL: others */
-    const char *how;  /* its options, in help; NULL: none */
-    const char *next; /* printed below a table: the command one level deeper; NULL: none */
+    const char *how;          /* its options, in help; NULL: none */
+    const char *without_rows; /* what an answer without rows means; NULL: obvious */
+    const char *next;         /* printed below a table: the command one level deeper; NULL: none */
     /* What follows the file's name there; {column} stands for the value in the first row with
      * blocks. */
     const char *next_tail;

@@ -101,7 +101,8 @@ int report_print(struct query *query, struct sqlite3_stmt *stmt, const char *nex
     if (rc != 0 || style.format != RENDER_TABLE)
         return rc;
     if (*ret_n_rows == 0 && !query->options->fail_if)
-        query_note(query, "no rows");
+        query_note(query, "no rows%s%s", command->without_rows ? ": " : "",
+                   command->without_rows ? command->without_rows : "");
     if (max_rows >= 0 && *ret_n_rows == max_rows && sqlite3_step(stmt) == SQLITE_ROW)
         (void)fprintf(query->out, "more rows: -n 0\n");
     if (row.is_found && (next || command->next))

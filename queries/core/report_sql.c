@@ -21,8 +21,8 @@ static const char totals_source[] =
     " JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id)";
 
 /* The stack of a row's call site. The table is read once: SQLite makes an index for it. */
-static const char heaviest_id[] =
-    "(SELECT h.backtrace_id FROM heaviest AS h WHERE h.process_id = %s.process_id"
+static const char of_heaviest[] =
+    "(SELECT h.%s FROM heaviest AS h WHERE h.process_id = %s.process_id"
     " AND h.site = ifnull(%s.call_site_id, 0))";
 
 void report_sql_append_stacks_with(const struct query *query, bool has_own, struct sqlite3_str *sql)
@@ -31,8 +31,10 @@ void report_sql_append_stacks_with(const struct query *query, bool has_own, stru
 
     if (!query->options->has_stacks || has_own)
         return;
-    sqlite3_str_appendall(sql, "WITH heaviest AS MATERIALIZED (SELECT process_id,"
-                               " ifnull(call_site_id, 0) AS site, backtrace_id, max(weight) FROM ");
+    sqlite3_str_appendall(sql,
+                          "WITH heaviest AS MATERIALIZED (SELECT process_id,"
+                          " ifnull(call_site_id, 0) AS site, backtrace_id, max(weight) AS weight,"
+                          " count(*) FILTER (WHERE weight > 0) AS stacks FROM ");
     if (strcmp(weight, "leaked_bytes") == 0)
         sqlite3_str_appendall(sql, leaks_source);
     else
@@ -47,15 +49,26 @@ void report_sql_append_stacks_columns(const struct query *query, bool has_own, c
         return;
     if (!has_own) {
         sqlite3_str_appendall(sql, ", ");
-        sqlite3_str_appendf(sql, heaviest_id, row, row);
+        sqlite3_str_appendf(sql, of_heaviest, "backtrace_id", row, row);
         sqlite3_str_appendall(sql, " AS backtrace_id");
     }
     sqlite3_str_appendall(sql, ", (SELECT x.stack FROM stack_texts AS x WHERE x.backtrace_id = ");
     if (has_own)
         sqlite3_str_appendf(sql, "%s.backtrace_id", row);
     else
-        sqlite3_str_appendf(sql, heaviest_id, row, row);
+        sqlite3_str_appendf(sql, of_heaviest, "backtrace_id", row, row);
     sqlite3_str_appendall(sql, ") AS stack");
+    /* For people, who would take it for the stack of the whole row. What is allocated counts as
+     * live for `live`. */
+    if (has_own || query->style.format != RENDER_TABLE || query->options->is_sql_shown)
+        return;
+    sqlite3_str_appendall(sql, ", ");
+    sqlite3_str_appendf(sql, of_heaviest, "weight", row, row);
+    sqlite3_str_appendf(
+        sql, " AS heaviest_%s, ",
+        query->options->command->needs_instant ? "bytes" : query->options->command->stacks_by);
+    sqlite3_str_appendf(sql, of_heaviest, "stacks", row, row);
+    sqlite3_str_appendall(sql, " AS heaviest_of");
 }
 
 /* ---- the statement ---- */

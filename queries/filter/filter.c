@@ -91,7 +91,8 @@ const struct filter_parameter filter_parameters[] = {
      .value = "WORD",
      .type = FILTER_WORD,
      .words = lifetimes,
-     .help = "all, only_leaked, only_chain_leaked, only_temporary (freed before the end), …"},
+     .help =
+         "all, only_leaked, only_chain_leaked, only_temporary (bytehound's name: freed before the end), …"},
     {.name = "alive_at",
      .alias = "at",
      .value = "TIME",

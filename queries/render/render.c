@@ -47,6 +47,8 @@ struct layout {
     struct where_columns where;
     int process;
     int site;
+    int stack_id;
+    int heaviest; /* number of stacks that a row is the sum of, after the weight of the shown one */
     const struct rundb *database; /* to find lines of callers; NULL: do not */
     int stacks[N_STACKS];         /* of stack_columns; shown below the row, position by position */
 };
@@ -73,7 +75,9 @@ static bool is_hidden(const struct layout *layout, int column)
 {
     return column == layout->where.source || column == layout->where.line
            || column == layout->where.module || column == layout->process
-           || is_stack(layout, column);
+           || is_stack(layout, column)
+           || (layout->heaviest >= 0
+               && (column == layout->heaviest || column == layout->heaviest - 1));
 }
 
 static bool is_any_shown(const struct layout *layout, int n_columns)
@@ -91,6 +95,8 @@ static struct layout layout_of(struct sqlite3_stmt *stmt, const struct render_st
     struct layout layout = {.where = nowhere,
                             .process = NO_COLUMN,
                             .site = find_column(stmt, "call_site_id"),
+                            .stack_id = find_column(stmt, "backtrace_id"),
+                            .heaviest = NO_COLUMN,
                             .stacks = {NO_COLUMN, NO_COLUMN, NO_COLUMN}};
     const struct layout plain = layout;
     struct where_columns where = {find_column(stmt, "function"), find_column(stmt, "source"),
@@ -98,6 +104,10 @@ static struct layout layout_of(struct sqlite3_stmt *stmt, const struct render_st
 
     for (int i = 0; i < N_STACKS; i++)
         layout.stacks[i] = find_column(stmt, stack_columns[i].name);
+    /* as --stacks adds them */
+    if (layout.stacks[0] >= 0 && layout.stack_id >= 0
+        && find_column(stmt, "heaviest_of") == layout.stacks[0] + 2)
+        layout.heaviest = layout.stacks[0] + 2;
     if (!style->is_wide && where.function >= 0 && where.source >= 0 && where.line >= 0
         && where.module >= 0)
         layout.where = where;
@@ -152,6 +162,26 @@ static void add_where(struct table *table, struct sqlite3_stmt *row, const struc
     stack_text_add_place(table, row, &layout->where, from);
 }
 
+static void add_heaviest(struct table *table, struct sqlite3_stmt *row, const struct layout *layout,
+                         bool is_wide)
+{
+    char text[CELL_BYTES];
+    enum column_unit unit;
+    const char *name;
+
+    if (layout->heaviest < 0 || sqlite3_column_int64(row, layout->heaviest) < 2)
+        return;
+    name = sqlite3_column_name(row, layout->heaviest - 1);
+    unit = column_unit_of(name);
+    column_format(row, layout->heaviest - 1, unit, is_wide, text, sizeof(text));
+    /* The row may be the sum of another measure: growth, pinned pages. */
+    (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+                   unit == COLUMN_COUNT ? " blocks" : "",
+                   strstr(name, "allocated") ? " allocated" : "");
+    stack_text_add_heaviest(table, sqlite3_column_int64(row, layout->stack_id), text,
+                            sqlite3_column_int64(row, layout->heaviest));
+}
+
 static void add_row(struct table *table, struct sqlite3_stmt *row, const struct layout *layout,
                     bool is_wide)
 {
@@ -173,6 +203,7 @@ static void add_row(struct table *table, struct sqlite3_stmt *row, const struct 
         table_add_cell(table, text);
     }
     table_end_row(table);
+    add_heaviest(table, row, layout, is_wide);
     for (int i = 0; i < N_STACKS; i++) {
         if (layout->stacks[i] < 0 || sqlite3_column_type(row, layout->stacks[i]) == SQLITE_NULL)
             continue;

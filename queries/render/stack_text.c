@@ -4,6 +4,7 @@
 #include "queries/render/shorten.h"
 #include "queries/render/table.h"
 
+#include <inttypes.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,6 +106,16 @@ static size_t count_positions(const char *text)
         text += strlen(separator);
     }
     return n;
+}
+
+void stack_text_add_heaviest(struct table *table, int64_t stack_id, const char *weight,
+                             int64_t n_stacks)
+{
+    char line[POSITION_BYTES];
+
+    (void)snprintf(line, sizeof(line), "    stack %" PRId64 ": %s, the heaviest of %" PRId64,
+                   stack_id, weight, n_stacks);
+    table_add_line(table, line);
 }
 
 void stack_text_add(struct table *table, const char *text, bool is_wide)

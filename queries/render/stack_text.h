@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct sqlite3_stmt;
 struct table;
@@ -37,6 +38,10 @@ enum {
     STACK_TEXT_MAX_LINES =
         24 /* of a table that is not wide; for deeper stacks the rest is counted */
 };
+
+/* "    stack 4: 600 B, the heaviest of 2" above it: the row is the sum of so many. */
+void stack_text_add_heaviest(struct table *table, int64_t stack_id, const char *weight,
+                             int64_t n_stacks);
 
 /* Adds the lines below the row that was ended last. text NULL: the stack is unknown. */
 void stack_text_add(struct table *table, const char *text, bool is_wide);

@@ -54,6 +54,7 @@ enum leak_column {
     VERDICT,  /* NULL: no heap image */
     STACK_ID, /* with --stacks only */
     STACK,
+    STACK_BYTES,
 };
 
 static const char row_columns[] =
@@ -152,7 +153,7 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
             estimate_format_bytes(sqlite3_column_int64(stmt, 0), margin_of(stmt, 5), bytes),
             estimate_format_blocks(sqlite3_column_int64(stmt, 1), margin_of(stmt, 6), blocks),
             *ret_n_sites, *ret_n_sites == 1 ? "" : "s",
-            *ret_n_sites > 1 ? ", growing ones first" : "",
+            *ret_n_sites > 1 ? ", by bytes, growing ones 64-fold" : "",
             n_dropped ? units_format_counted(n_dropped, "event", dropped) : "",
             n_dropped ? " dropped; " : "", format_complete(stmt, share));
     }
@@ -239,12 +240,18 @@ static void add_freed_in(struct table *table, struct sqlite3_stmt *row, bool is_
 /* Prints the id of the stack, then the stack. */
 static void add_stack(struct table *table, struct sqlite3_stmt *row)
 {
+    int64_t stack_id = sqlite3_column_int64(row, STACK_ID);
     char text[CELL_BYTES];
+    char bytes[UNITS_TEXT_BYTES];
 
-    (void)snprintf(text, sizeof(text), "    stack %" PRId64 "%s",
-                   (int64_t)sqlite3_column_int64(row, STACK_ID),
-                   sqlite3_column_int64(row, STACKS) > 1 ? ", the one that leaks most:" : ":");
-    table_add_line(table, text);
+    if (sqlite3_column_int64(row, STACKS) > 1) {
+        stack_text_add_heaviest(table, stack_id,
+                                units_format_bytes(sqlite3_column_int64(row, STACK_BYTES), bytes),
+                                sqlite3_column_int64(row, STACKS));
+    } else {
+        (void)snprintf(text, sizeof(text), "    stack %" PRId64 ":", stack_id);
+        table_add_line(table, text);
+    }
     stack_text_add(table, rundb_text(row, STACK), false);
 }
 

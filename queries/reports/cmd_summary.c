@@ -400,7 +400,7 @@ static int print_top(const struct query *query, const struct top *top, int64_t p
     table_init(&table);
     table_add_column(&table, "bytes", true);
     table_add_column(&table, "blocks", true);
-    (void)snprintf(leaks, sizeof(leaks), "%s, growing ones first",
+    (void)snprintf(leaks, sizeof(leaks), "%s, by bytes, growing ones 64-fold",
                    headline_leaked(query, process_id));
     table_add_column(&table, top->title ? top->title : leaks, false);
     while ((rc = rundb_step(&query->database, stmt, err)) == 1) {

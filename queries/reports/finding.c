@@ -33,6 +33,14 @@ double finding_share_of_peak(const struct finding_run *run, int64_t bytes)
     return run->peak_bytes > 0 ? (double)bytes / (double)run->peak_bytes : 0;
 }
 
+enum finding_severity finding_growth_severity(const struct finding_run *run, int64_t bytes)
+{
+    if (bytes >= FINDING_MIB && bytes > run->peak_bytes / 20)
+        return FINDING_CRITICAL;
+    return bytes >= 64 * FINDING_KIB && bytes > run->peak_bytes / 100 ? FINDING_WARNING
+                                                                      : FINDING_INFO;
+}
+
 bool finding_has_exited(const struct finding_run *run)
 {
     return strcmp(summary_text(run->numbers, "end_kind"), "exit") == 0;

@@ -34,9 +34,16 @@ enum {
     FINDING_MIB = 1024 * FINDING_KIB
 };
 
+enum finding_kind {
+    FINDING_OF_MEMORY,
+    FINDING_OF_LEAKS,
+    FINDING_OF_CHURN /* time that malloc and realloc cost */
+};
+
 struct finding {
     enum finding_severity severity;
-    double cost;    /* sort key among those of one severity */
+    enum finding_kind kind;
+    double cost;    /* sort key among those of one rank */
     int64_t bytes;  /* concerned; -1: the finding is not about bytes */
     int64_t blocks; /* the same */
     char sentence[1024];
@@ -67,6 +74,9 @@ const char *finding_severity_name(enum finding_severity severity);
 int64_t finding_number(const struct finding_run *run, const char *name);
 
 double finding_share_of_peak(const struct finding_run *run, int64_t bytes);
+
+/* Of so many bytes that the program got during its work and may never free. */
+enum finding_severity finding_growth_severity(const struct finding_run *run, int64_t bytes);
 
 /* The program ended by exit: nothing can be done about its heap any more. */
 bool finding_has_exited(const struct finding_run *run);

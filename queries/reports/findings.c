@@ -111,6 +111,26 @@ static int append_who_pins(const struct finding_run *run, const struct heap *hea
     return 0;
 }
 
+/* No purge empties a page with a live block: says so if most free memory is in such pages. */
+static int append_advice(const struct finding_run *run, const struct heap *heap, bool has_decay,
+                         struct finding *finding, struct error *err)
+{
+    bool is_in_holes = heap->holes > heap->free_pages;
+    char text[3][UNITS_TEXT_BYTES];
+
+    if (is_in_holes)
+        finding_append(finding,
+                       " At the %s %s of its free memory were holes between live blocks, which no "
+                       "purge gives back, and %s were free pages.",
+                       heap->at, units_format_bytes(heap->holes, text[0]),
+                       units_format_bytes(heap->free_pages, text[1]));
+    if (!is_in_holes || heap->free_pages > 0)
+        finding_append(finding, " To give free pages back, %s%s%s.",
+                       summary_text(run->numbers, "release_advice"), has_decay ? "; or " : "",
+                       has_decay ? summary_text(run->numbers, "decay_advice") : "");
+    return is_in_holes ? append_who_pins(run, heap, finding, err) : 0;
+}
+
 /* kept: the finding about free memory that stays resident; NULL: none. At the end of a program that
  * did not exit it is the same memory: then there is one finding about it. If most is in holes, the
  * blocks that pin it explain more. */
@@ -124,25 +144,29 @@ static int find_fragmentation(const struct finding_run *run, const struct heap *
     char page[32];
     char text[3][UNITS_TEXT_BYTES];
     struct finding *finding;
+    int rc = 0;
 
-    if (is_same && (!heap->is_of_glibc || heap->free_pages > heap->holes))
+    if (is_same && heap->free_pages >= heap->holes)
         return append_who_pins(run, heap, kept, err);
+    if (is_same && !heap->is_of_glibc)
+        return 0;
     finding = is_same ? kept : finding_add(run, FINDING_INFO, 0, 0, 0);
     finding_begin(finding, unused > 4 * FINDING_MIB && !is_over ? FINDING_WARNING : FINDING_INFO,
                   finding_share_of_peak(run, unused), unused, -1);
     finding_append(
         finding, "Fragmentation: at the %s %s of the heap's %s were free between live blocks.",
         heap->at, units_format_bytes(unused, text[0]), units_format_bytes(heap->extent, text[1]));
-    if (!heap->is_of_glibc)
-        finding_append(finding, " To give free pages back, %s.",
-                       summary_text(run->numbers, "release_advice"));
-    else if (heap->free_pages > heap->holes)
+    if (heap->is_of_glibc && heap->free_pages > heap->holes)
         finding_append(finding, " malloc_trim(0) returns %s of it, which are whole pages.",
                        units_format_bytes(heap->free_pages, text[2]));
     (void)snprintf(page, sizeof(page), "pinning?alive_at=%s", heap->at);
     finding_lead(run, finding, "pinning", page, 0);
     finding_show_sql(run, finding, "pinning", " AND at = '%s'", heap->at);
-    return append_who_pins(run, heap, finding, err);
+    if (!heap->is_of_glibc)
+        rc = append_advice(run, heap, false, finding, err);
+    return rc == 0 && (heap->is_of_glibc || heap->free_pages >= heap->holes)
+               ? append_who_pins(run, heap, finding, err)
+               : rc;
 }
 
 static void find_untrimmed(const struct finding_run *run, const struct heap *heap)
@@ -194,7 +218,9 @@ static bool is_fragmented(const struct finding_run *run, const struct heap *heap
 static int find_heaps(const struct finding_run *run, struct finding *kept, struct error *err)
 {
     bool is_kept = kept != NULL;
+    bool is_kept_by_glibc = strcmp(summary_text(run->numbers, "allocator"), "glibc") == 0;
     struct heap worst = {.at = ""};
+    struct heap emptiest = {.at = ""}; /* most like the heap when it was kept */
     struct sqlite3_stmt *stmt = NULL;
     int rc = finding_prepare(run, heaps_sql, &stmt, err);
 
@@ -217,6 +243,8 @@ static int find_heaps(const struct finding_run *run, struct finding *kept, struc
         (void)snprintf(heap.at, sizeof(heap.at), "%s", rundb_text(stmt, 0));
         if (is_fragmented(run, &heap, is_kept) && unused > worst.holes + worst.free_pages)
             worst = heap;
+        if (heap.is_of_glibc == is_kept_by_glibc && unused > emptiest.holes + emptiest.free_pages)
+            emptiest = heap;
         if (!heap.is_of_glibc)
             continue;
         if (!is_kept && strcmp(heap.at, "end") == 0 && !finding_has_exited(run)
@@ -228,6 +256,8 @@ static int find_heaps(const struct finding_run *run, struct finding *kept, struc
             find_small_blocks(run, &heap);
     }
     sqlite3_finalize(stmt);
+    if (rc == 0 && kept)
+        rc = append_advice(run, &emptiest, true, kept, err);
     if (rc == 0 && *worst.at)
         rc = find_fragmentation(run, &worst, kept, err);
     return rc < 0 ? rc : 0;
@@ -254,9 +284,11 @@ static int find_temporary(const struct finding_run *run, struct error *err)
     if (rc != 1)
         return rc;
     finding = finding_add(run, cost > 0.02 ? FINDING_WARNING : FINDING_INFO, cost, -1, blocks);
+    finding->kind = FINDING_OF_CHURN;
     finding_append(finding,
-                   "%s of all allocations, with %s of the bytes, are temporary: freed before their "
-                   "thread makes another. %s allocates most of them, %s: reuse a buffer there.",
+                   "%s of all allocations, with %s of the bytes, are temporary: their thread freed "
+                   "them before it made more than one other. %s allocates most of them, %s: reuse "
+                   "a buffer there.",
                    units_format_share(share, text[0]), units_format_share(share_of_bytes, text[2]),
                    row.place, units_format_counted(row.numbers[0], "block", text[1]));
     finding_lead_to_view(run, finding, "temporary");
@@ -278,6 +310,7 @@ static int find_copying(const struct finding_run *run, struct error *err)
     if (rc != 1)
         return rc;
     finding = finding_add(run, cost > 0.02 ? FINDING_WARNING : FINDING_INFO, cost, copied, -1);
+    finding->kind = FINDING_OF_CHURN;
     finding_append(
         finding,
         "realloc copied %s, %s of it for %s, whose buffers grow in up to %s steps: reserve the "
@@ -369,13 +402,34 @@ static int find_trust(const struct finding_run *run, struct error *err)
     return 0;
 }
 
+/* Leaks come before churn, but for leaks that are trivial and churn that costs much time. */
+static int rank_of(const struct finding *finding)
+{
+    bool is_churn = finding->kind == FINDING_OF_CHURN;
+
+    switch (finding->severity) {
+    case FINDING_CRITICAL:
+        return 0;
+    case FINDING_WARNING:
+        return is_churn ? 3 : 1;
+    case FINDING_INFO:
+        break;
+    }
+    if (finding->kind == FINDING_OF_LEAKS && finding->bytes >= 64 * FINDING_KIB
+        && finding->cost > 0.01)
+        return 2;
+    return is_churn ? 5 : 4;
+}
+
 static int compare(const void *a, const void *b)
 {
     const struct finding *x = a;
     const struct finding *y = b;
+    int rank = rank_of(x);
+    int other = rank_of(y);
 
-    if (x->severity != y->severity)
-        return x->severity < y->severity ? -1 : 1;
+    if (rank != other)
+        return rank < other ? -1 : 1;
     if (x->cost > y->cost || x->cost < y->cost)
         return x->cost > y->cost ? -1 : 1;
     return strcmp(x->sentence, y->sentence);

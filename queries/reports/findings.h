@@ -3,7 +3,8 @@
  * findings: what to look at first in a run, as at most five sentences.
  *
  * The summary, the HTML report and the pages of mtrace-serve begin with the same findings. Order:
- * severity, then cost: the share of the peak for memory, the share of the run for time.
+ * severity, but leaks before churn, then cost: the share of the peak for memory, the share of the
+ * run for time.
  */
 #ifndef MTRACE_QUERIES_FINDINGS_H
 #define MTRACE_QUERIES_FINDINGS_H

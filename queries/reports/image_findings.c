@@ -34,14 +34,14 @@ static void add(const struct finding_run *run, struct sqlite3_stmt *row)
 {
     int64_t lost_bytes = sqlite3_column_int64(row, LOST_BYTES);
     int64_t held_bytes = sqlite3_column_int64(row, HELD_BYTES);
-    double share = finding_share_of_peak(run, lost_bytes);
-    enum finding_severity severity =
-        lost_bytes >= 64 * FINDING_KIB && share > 0.01 ? FINDING_WARNING : FINDING_INFO;
+    enum finding_severity severity = finding_growth_severity(run, lost_bytes);
+    int64_t bytes = severity == FINDING_INFO ? lost_bytes + held_bytes : lost_bytes;
     char place[FINDING_PLACE_BYTES];
     char text[UNITS_TEXT_BYTES];
-    struct finding *finding = finding_add(
-        run, severity, finding_share_of_peak(run, lost_bytes + held_bytes), lost_bytes, -1);
+    struct finding *finding =
+        finding_add(run, severity, finding_share_of_peak(run, bytes), lost_bytes, -1);
 
+    finding->kind = lost_bytes ? FINDING_OF_LEAKS : FINDING_OF_MEMORY;
     finding_append(finding, "At the heap image after %s",
                    units_format_duration(sqlite3_column_int64(row, AT_NS), text));
     if (lost_bytes) {

@@ -20,15 +20,6 @@ enum {
     MAX_OWN_LEAKS = 3                     /* findings about one leak; the others share one */
 };
 
-/* Of memory that rises as long as the program works. */
-static enum finding_severity severity_of_growth(const struct finding_run *run, int64_t bytes)
-{
-    if (bytes >= FINDING_MIB && bytes > run->peak_bytes / 20)
-        return FINDING_CRITICAL;
-    return bytes >= 64 * FINDING_KIB && bytes > run->peak_bytes / 100 ? FINDING_WARNING
-                                                                      : FINDING_INFO;
-}
-
 struct leak {
     int64_t site_id, bytes, blocks, first_ns, last_ns;
     double margin; /* of bytes; negative: exact */
@@ -53,6 +44,17 @@ struct leaks {
     size_t n;
     int64_t reported_bytes, reported_blocks;
 };
+
+/* A program that exits frees little of what it still uses: only a heap image tells a leak. */
+static enum finding_severity severity_of_leak(const struct finding_run *run,
+                                              const struct leak_group *group)
+{
+    enum finding_severity severity = finding_growth_severity(run, group->own_bytes);
+    bool is_lost = strcmp(group->sites[0]->verdict, "lost") == 0;
+
+    return severity == FINDING_CRITICAL && finding_has_exited(run) && !is_lost ? FINDING_WARNING
+                                                                               : severity;
+}
 
 static bool goes_on(const struct leak *leak)
 {
@@ -187,12 +189,16 @@ static const char *format_rate(const struct leak_group *group, char ret_text[64]
     return ret_text;
 }
 
-/* Once, in the first finding about leaks. Only a program that exited has ended its work. */
+/* Once, in the first finding about leaks. */
 static void append_reach(const struct finding_run *run, const struct leak *leak,
                          struct finding *finding)
 {
-    if (!finding_has_exited(run) && !*leak->verdict)
-        finding_append(finding, " Whether the program can still reach them is not known.");
+    if (*leak->verdict)
+        return;
+    finding_append(finding, finding_has_exited(run)
+                                ? " Whether the program could still reach them is not known "
+                                  "(record with --heap-image=exit)."
+                                : " Whether the program can still reach them is not known.");
 }
 
 /* "call_site_id IN (6, 7)" */
@@ -268,9 +274,10 @@ static void find_leak(const struct finding_run *run, const struct leaks *leaks,
     char blocks[UNITS_TEXT_BYTES];
     char rate[64];
     struct finding *finding =
-        finding_add(run, severity_of_growth(run, group->own_bytes),
-                    finding_share_of_peak(run, group->own_bytes), group->bytes, group->blocks);
+        finding_add(run, severity_of_leak(run, group), finding_share_of_peak(run, group->own_bytes),
+                    group->bytes, group->blocks);
 
+    finding->kind = FINDING_OF_LEAKS;
     finding_append(finding, "%s in %s from %s", format_bytes(group, bytes),
                    units_format_counted(group->blocks, "block", blocks), first->place);
     for (size_t i = 1; i < group->n && i < 3; i++)
@@ -336,6 +343,7 @@ static void find_other_leaks(const struct finding_run *run, const struct leaks *
     if (!largest || bytes <= 0 || blocks <= 0)
         return;
     finding = finding_add(run, FINDING_INFO, finding_share_of_peak(run, bytes), bytes, blocks);
+    finding->kind = FINDING_OF_LEAKS;
     finding_append(finding, "%s%s in %s %s %s", units_format_bytes(bytes, text[0]),
                    leaks->reported_bytes ? " more" : "",
                    units_format_counted(blocks, "block", text[1]), verb(run, blocks),
@@ -402,7 +410,7 @@ static void find_growth_row(const struct finding_run *run, struct sqlite3_stmt *
     int64_t site_id = sqlite3_column_int64(row, 4);
     char place[FINDING_PLACE_BYTES];
     char text[3][UNITS_TEXT_BYTES];
-    enum finding_severity severity = severity_of_growth(run, grown);
+    enum finding_severity severity = finding_growth_severity(run, grown);
     struct finding *finding = finding_add(
         run, finding_has_exited(run) && severity == FINDING_CRITICAL ? FINDING_WARNING : severity,
         finding_share_of_peak(run, grown), grown, -1);

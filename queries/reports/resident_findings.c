@@ -51,14 +51,10 @@ int resident_findings_add_kept(const struct finding_run *run, struct finding **r
     finding = finding_add(run, unused >= 16 * FINDING_MIB ? FINDING_WARNING : FINDING_INFO,
                           finding_share_of_peak(run, unused), unused, -1);
     *ret_kept = finding;
-    finding_append(
-        finding,
-        "At %s %s kept %s of its %s resident although they were free. To give free pages "
-        "back, %s; or %s.",
-        units_format_duration(at_ns, text[0]), *allocator ? allocator : "the allocator",
-        units_format_bytes(unused, text[1]),
-        units_format_bytes(sqlite3_column_int64(stmt, 1), text[2]),
-        summary_text(run->numbers, "release_advice"), summary_text(run->numbers, "decay_advice"));
+    finding_append(finding, "At %s %s kept %s of its %s resident although they were free.",
+                   units_format_duration(at_ns, text[0]), *allocator ? allocator : "the allocator",
+                   units_format_bytes(unused, text[1]),
+                   units_format_bytes(sqlite3_column_int64(stmt, 1), text[2]));
     /* The parts of heaps are not known of samples. */
     finding_lead(run, finding,
                  summary_is_known(run->numbers, "heap_at_end_bytes") ? "fragmentation" : "timeline",

@@ -4,7 +4,7 @@
 -- The patterns are those of the view leaks: 'steady' and 'late' keep rising. Here, bytes came to stay if no later snapshot falls
 -- below them. The rule uses the regular snapshots until the program begins its teardown (_growth_range). None of these lies in the
 -- last 64th of the analysis range, so blocks that are only freed at its end count as growth.
--- Rows are sorted by weight: grown_bytes times 64 if the growth continues, times 8 for a burst.
+-- Rows are sorted by weight: grown_bytes times 64 if the growth continues.
 CREATE VIEW growth(
   process_id,        -- joins processes
   grown_bytes,       -- to_bytes - from_bytes
@@ -23,7 +23,7 @@ CREATE VIEW growth(
 ) AS
 SELECT g.process_id, g.to_bytes - g.from_bytes AS grown_bytes, CAST(g.bytes_per_s AS INTEGER), g.pattern, g.since_ns,
   g.from_bytes, g.to_bytes, s.function, s.source, s.line, s.module, g.call_site_id, g.grown_bytes_margin,
-  (g.to_bytes - g.from_bytes) * CASE WHEN g.pattern IN ('steady', 'late') THEN 64 WHEN g.pattern = 'burst' THEN 8 ELSE 1 END AS weight
+  (g.to_bytes - g.from_bytes) * CASE WHEN g.pattern IN ('steady', 'late') THEN 64 ELSE 1 END AS weight
 FROM site_growth AS g
 LEFT JOIN _sites AS s ON s.call_site_id = g.call_site_id
 WHERE g.pattern IS NOT NULL AND g.to_bytes > g.from_bytes

@@ -9,7 +9,7 @@
 --   'late': nine tenths came in the second half; the leak continues.
 --   'steady': everything else; the leak continues.
 -- If the process was killed or is still running, leaked means live at that time (processes.end_kind).
--- Rows are sorted by weight: leaked_bytes times 64 if the leak continues, times 8 for a burst. Suppressed rows come last.
+-- Rows are sorted by weight: leaked_bytes times 64 if the leak continues. Suppressed rows come last.
 -- A call site with some suppressed stacks has a row for each rule, and one for the other stacks.
 CREATE VIEW leaks(
   process_id,        -- joins processes
@@ -36,7 +36,7 @@ SELECT l.process_id, l.leaked_bytes, l.leaked_blocks, 1.0 * l.leaked_blocks / l.
   s.function, s.source, s.line, s.module, l.call_site_id, l.stacks, l.leaked_first_ns, l.leaked_last_ns,
   l.pattern,
   e.label, r.rule AS suppressed_by,
-  l.leaked_bytes * CASE WHEN l.pattern IN ('steady', 'late') THEN 64 WHEN l.pattern = 'burst' THEN 8 ELSE 1 END AS weight,
+  l.leaked_bytes * CASE WHEN l.pattern IN ('steady', 'late') THEN 64 ELSE 1 END AS weight,
   l.leaked_bytes_margin, l.leaked_blocks_margin,
   CASE WHEN v.lost_bytes > v.held_bytes THEN 'lost' ELSE 'held by ' || coalesce(o.symbol, 'a ' || o.kind) END
 FROM site_leaks AS l

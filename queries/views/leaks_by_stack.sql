@@ -66,7 +66,7 @@ SELECT l.process_id, l.backtrace_id, l.leaked_bytes, l.leaked_blocks, 1.0 * l.le
     ORDER BY sum(f.blocks) DESC, free_site = 0, free_site
     LIMIT 1)),
   r.rule AS suppressed_by,
-  l.leaked_bytes * CASE WHEN l.pattern IN ('steady', 'late') THEN 64 WHEN l.pattern = 'burst' THEN 8 ELSE 1 END AS weight,
+  l.leaked_bytes * CASE WHEN l.pattern IN ('steady', 'late') THEN 64 ELSE 1 END AS weight,
   l.leaked_bytes_margin, l.leaked_blocks_margin
 FROM patterns AS l
 LEFT JOIN _sites AS s ON s.call_site_id = l.call_site_id

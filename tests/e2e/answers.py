@@ -75,7 +75,7 @@ def check_shapes(run):
     findings = json.loads(subprocess.run([run.query_program, str(run.path), "--json"], check=True, capture_output=True, timeout=60).stdout)[0]["findings"]
     named = [(one["severity"], {name for name in WHILE_RUNNING if re.search(rf"\b{name} \(", one["sentence"])}) for one in findings]
     expect("findings: leaks of one object, another, what is freed at exit, and what came later", [
-        ("critical", {"ramp", "ramp_on_base", "ramp_beside_cache"}), ("critical", {"ramp_beside_queue"}), ("warning", {"ramp_freed_at_exit"}),
+        ("warning", {"ramp", "ramp_on_base", "ramp_beside_cache"}), ("warning", {"ramp_beside_queue"}), ("warning", {"ramp_freed_at_exit"}),
         ("warning", {"late_ramp"}), ("info", {"once"})], named)
     expect("what is freed at exit is no leak", True, "keeps growing" in findings[2]["sentence"] and "never freed" not in findings[2]["sentence"])
     # leaks and growth use one rule. Where a call site has two patterns the curves differ, as for the one that is freed at the end.

@@ -27,7 +27,7 @@ mtrace-query hot run.db --process 1 -n 2 --blame-past 'server\+0x2100'
 complain mtrace-query hot run.db --blame-past 'server\+0x2101'
 # expect stdout
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
-#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|leaked 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|  bytes  blocks  never freed  pattern               site  where
 #|  700 B       7         58 %  steady 525 B/min         2  Session::clone  session.c:88  2 stacks
 #|                                                          the others are freed in S..  session.c:140
@@ -38,14 +38,14 @@ complain mtrace-query hot run.db --blame-past 'server\+0x2101'
 #|next: mtrace-query leaks run.db --process 1 --site 2    # filter: --function-regex 'Session::clone'
 #|suppressed: 300 B in 1 block (leak:^setlocale$)
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
-#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|leaked 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|  bytes  blocks  never freed  pattern           site  where
 #|  620 B       8         57 %  steady 417 B/min     1  main  main.c:10  2 stacks
 #|                                                      the others are freed in main  main.c:10
 #|3.9 KiB       1        100 %  once at 200 ms       3  Cache::reserve  cache.c:31
-#|   30 B       3        100 %  burst at 5.0 s       6  libwork.so
 #|  100 B       1         50 %  once at 50.0 s       7  main  main.c:12
 #|                                                      the others are freed in Sessi..  session.c:140
+#|   30 B       3        100 %  burst at 5.0 s       6  libwork.so
 #|next: mtrace-query leaks run.db --blame-past Session::clone --process 1 --site 1    # filter: --function-regex 'main'
 #|suppressed: 300 B in 1 block (leak:^setlocale$)
 #|leaked_bytes,leaked_blocks,function,source,line,call_site_id
@@ -55,9 +55,11 @@ complain mtrace-query hot run.db --blame-past 'server\+0x2101'
 #|20,2,main,/opt/server/src/main.c,10,1
 #|process  allocated blocks  allocated  times reused  mean lifetime  where               site  stack
 #|      1                91    9.1 KiB         1.738          88 ns  worker  libwork.so     5      8
+#|    stack 8: 90 blocks allocated, the heaviest of 2
 #|    worker
 #|    _start
 #|      1                15    4.9 KiB         1.089         700 ms  main  main.c:10        1      4
+#|    stack 4: 10 blocks allocated, the heaviest of 3
 #|    operator new
 #|    Session::clone  session.c:88
 #|    main  main.c:10

@@ -16,7 +16,7 @@ mtrace-query run.db | sed -n 2p
 #|log damaged: 2.8 KiB of 6.8 KiB cannot be read; how much is missing after that is unknown; first 'run.dat' at byte 4096: file ends inside a frame; 12 events without their stack; totals are lower bounds, leaks may be too many: import a whole copy, or record again
 #|run.db  server (pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
 #|log damaged: 2.8 KiB of 6.8 KiB cannot be read; how much is missing after that is unknown; first 'run.dat' at byte 4096: file ends inside a frame; 12 events without their stack; totals are lower bounds, leaks may be too many: import a whole copy, or record again
-#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|leaked 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|allocated blocks  allocated  times reused  mean lifetime  where               site
 #|              91    9.1 KiB         1.738          88 ns  worker  libwork.so     5
 #|more rows: -n 0

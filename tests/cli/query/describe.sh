@@ -14,7 +14,7 @@ mtrace-query describe leaks
 #|  'late': nine tenths came in the second half; the leak continues.
 #|  'steady': everything else; the leak continues.
 #|If the process was killed or is still running, leaked means live at that time (processes.end_kind).
-#|Rows are sorted by weight: leaked_bytes times 64 if the leak continues, times 8 for a burst. Suppressed rows come last.
+#|Rows are sorted by weight: leaked_bytes times 64 if the leak continues. Suppressed rows come last.
 #|A call site with some suppressed stacks has a row for each rule, and one for the other stacks.
 #|
 #|column                meaning

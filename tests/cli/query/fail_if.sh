@@ -24,9 +24,9 @@ mtrace-query leaks run.db --fail-if "(leaked_blocks, 1) > (6, 0) -- more than si
 #|process_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,stacks,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin,verdict
 #|1,700,7,0.583333333333333,Session::clone(int) const,/opt/server/src/session.c,88,/opt/server/bin/server,2,2,10000000000,90000000000,steady,Session::close /opt/server/src/session.c:140,,44800,,,
 #|1,4000,1,1.0,Cache::reserve,/opt/server/src/cache.c,31,/opt/server/bin/server,3,1,200000000,200000000,once,,,4000,,,
-#|1,30,3,1.0,,,,/opt/server/lib/libwork.so,6,1,5000000000,5000000000,burst,,,240,,,
-#|1,20,2,0.5,main,/opt/server/src/main.c,10,/opt/server/bin/server,1,1,1000000000,2000000000,burst,main /opt/server/src/main.c:10,,160,,,
 #|2,100,1,0.2,Cache::reserve,/opt/server/src/cache.c,31,/opt/server/bin/server,3,1,15000000000,15000000000,once,Cache::reserve /opt/server/src/cache.c:31,,100,,,
+#|1,30,3,1.0,,,,/opt/server/lib/libwork.so,6,1,5000000000,5000000000,burst,,,30,,,
+#|1,20,2,0.5,main,/opt/server/src/main.c,10,/opt/server/bin/server,1,1,1000000000,2000000000,burst,main /opt/server/src/main.c:10,,20,,,
 #|status 3, lines on stderr 0
 #|status 2, lines on stderr 2
 #|status 2, lines on stderr 2

@@ -5,7 +5,7 @@ mtrace-query leaks run.db --process 1
 mtrace-query peak run.db --process 1
 # expect stdout
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
-#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|leaked 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|  bytes  blocks  never freed  pattern               site  where
 #|  700 B       7         58 %  steady 525 B/min         2  Session::clone  src/session.c:88  2 stacks
 #|                                                          the others are freed ..  src/session.c:140

@@ -4,7 +4,7 @@ ids() { mtrace-query allocations rows.db --format csv "$@" | cut -d, -f1 | tail 
 mtrace-query leaks rows.db --size-min 100
 # expect stdout
 #|rows.db  server (process 1, pid 812), 100 ms, exited with status 0; size_min 100
-#|leaked 5.3 KiB in 3 blocks of 2 sites, growing ones first; 100 % of stacks complete
+#|leaked 5.3 KiB in 3 blocks of 2 sites, by bytes, growing ones 64-fold; 100 % of stacks complete
 #|                 never
 #|  bytes  blocks  freed  pattern                  site  where
 #|4.9 KiB       1  100 %  once at 70.0 ms             3  Cache::reserve  cache.c:31

@@ -68,6 +68,11 @@ show 'blocks from before the recording may lie there' "$kept UPDATE heaps SET un
 show 'no heap was seen' "$kept DELETE FROM heaps" '*kept*'
 show 'live blocks are small' "$kept UPDATE timeline SET live_blocks = 400000" '*kept*'
 show 'fragmentation of another allocator, of a program that runs on' "$kept $ended UPDATE processes SET end_kind = 'running' WHERE process_id = 1" '[AF]* were free*'
+holes="UPDATE heap_states SET hole_bytes = 15 $mib, free_page_bytes = 4 $mib WHERE snapshot_id = 1002;"
+show 'no purge helps against holes of another allocator' "$kept $ended UPDATE processes SET end_kind = 'running' WHERE process_id = 1; $holes" '[AF]* were free*'
+show 'after an exit neither' "$kept $ended $holes" '[AF]* were free*'
+show 'holes alone need no advice' "$kept $ended UPDATE heap_states SET hole_bytes = 19 $mib, free_page_bytes = 0" '[AF]* were free*'
+show 'holes of which no sample says that they stay resident' "$kept $ended UPDATE processes SET end_kind = 'running' WHERE process_id = 1; DELETE FROM memory_samples; $holes" '[AF]* were free*'
 mapped="$kept UPDATE timeline SET live_bytes = 0, peak_bytes = 0; UPDATE processes SET peak_bytes = 0 WHERE process_id = 1; DELETE FROM memory_samples; INSERT INTO memory_samples VALUES
   (1, 1000000000, 40 $mib, 0, 0, 0, 0, 0, 0, 0, 40 $mib, 0), (1, 50000000000, 58 $mib, 0, 0, 0, 0, 18 $mib, 0, 0, 40 $mib, 0), (1, 99000000000, 76 $mib, 0, 0, 0, 0, 36 $mib, 0, 0, 40 $mib, 0);"
 show 'mappings that grow' "$mapped" '*mappings*'
@@ -78,6 +83,14 @@ show 'realloc' "UPDATE site_totals SET realloc_copied_bytes = 20 $mib WHERE proc
   DELETE FROM chain_totals; INSERT INTO chain_totals VALUES (1, 4, 2, 500, 400, 20 $mib, 251, 20, 200000, 0)" 'realloc*'
 show 'temporary blocks' "UPDATE site_totals SET temporary_blocks = 90000000, allocated_blocks = 90000000 WHERE process_id = 1 AND call_site_id = 5" '*temporary*'
 show 'few temporary blocks with many bytes' "UPDATE site_totals SET temporary_blocks = 0, temporary_bytes = 0, allocated_blocks = 8500, allocated_bytes = 1 $mib WHERE process_id = 1; UPDATE site_totals SET temporary_blocks = 8000, temporary_bytes = 2 $mib WHERE process_id = 1 AND call_site_id = 5" '*temporary*'
+image="INSERT INTO heap_images(image_id, process_id, at_ns, cause, method, pause_ns) SELECT 1, 1, start_ns + 1000000000, 'exit', 'stop', 1 FROM processes WHERE process_id = 1;
+  INSERT INTO heap_image_sites VALUES (1, 2, 8 $mib, 1000, 8 $mib, 8 $mib, 0, NULL);"
+show 'blocks that a heap image shows lost are critical' "$leaking $image" '*8.0 MiB*'
+show 'few lost bytes are not' "$exited $image UPDATE heap_image_sites SET head_bytes = 100000, lost_bytes = 100000" '*no longer reach*'
+churn="UPDATE site_totals SET temporary_blocks = 2000000000, allocated_blocks = 2000000000 WHERE process_id = 1 AND call_site_id = 5;"
+show 'a leak that goes on comes before churn' "$leaking $churn" '*[0-9] blocks*'
+show 'so does one that is not growing' "$leaking $churn UPDATE site_leaks SET pattern = 'plateau' WHERE process_id = 1" '*[0-9] blocks*'
+show 'a trivial one does not' "$exited $churn" '*[0-9] blocks*'
 show 'stacks by frame pointers' "" '*frame pointers*'
 show 'stacks that end early' "UPDATE backtraces SET status = 'truncated' WHERE status = 'guessed'" '*complete stack*'
 show 'failures and bad frees' "INSERT INTO allocation_failures VALUES (1, 1, 1, 5, 4, 1, 1000, 12); INSERT INTO unmatched_frees VALUES (4096, 1, 1, 1, 5, 4, 'free')" '1 *'
@@ -88,19 +101,19 @@ workers="$leaking CREATE TEMP TABLE other AS SELECT * FROM site_leaks WHERE proc
 show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 # expect stdout
 #|== a leak that goes on
-#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second.
+#|warning: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second. Whether the program could still reach them is not known (record with --heap-image=exit).
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 1
 #|== two call sites that leak together are one
-#|critical: 9.0 MiB in 3,000 blocks from Session::clone (session.c:88), worker (libwork.so), which belong together, were never freed; they came throughout the run, 115 KiB a second.
+#|warning: 9.0 MiB in 3,000 blocks from Session::clone (session.c:88), worker (libwork.so), which belong together, were never freed; they came throughout the run, 115 KiB a second. Whether the program could still reach them is not known (record with --heap-image=exit).
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 1
 #|== four call sites that leak together: one is not named
-#|critical: 8.0 MiB in 4,000 blocks from Session::clone (session.c:88), main (main.c:10), Cache::reserve (cache.c:31) and 1 more call site, which belong together, were never freed; they came throughout the run, 103 KiB a second.
+#|warning: 8.0 MiB in 4,000 blocks from Session::clone (session.c:88), main (main.c:10), Cache::reserve (cache.c:31) and 1 more call site, which belong together, were never freed; they came throughout the run, 103 KiB a second. Whether the program could still reach them is not known (record with --heap-image=exit).
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 1
 #|== blocks of another time are another leak
-#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second.
+#|warning: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second. Whether the program could still reach them is not known (record with --heap-image=exit).
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|warning: 1.0 MiB in 2,000 blocks from worker (libwork.so) were never freed; they came throughout the run, 25.6 KiB a second.
 #|   mtrace-query leaks-by-stack copy.db --site 5 --process 1 --stacks  leaks-by-stack?process=1&site=5
@@ -116,7 +129,7 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|   mtrace-query leaks-by-stack copy.db --site 5 --process 1 --stacks  leaks-by-stack?process=1&site=5
 #|   rows: 2
 #|== stacks that freed no block
-#|critical: 8.0 MiB in 990 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second.
+#|warning: 8.0 MiB in 990 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second. Whether the program could still reach them is not known (record with --heap-image=exit).
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 1
 #|== what the others are, if the largest goes on
@@ -124,7 +137,7 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|   mtrace-query leaks copy.db --process 1  leaks?process=1
 #|   rows: 1
 #|== what stopped growing is not critical
-#|info: 8.0 MiB in 1,006 blocks were never freed, the largest part from Session::clone (session.c:88): 8.0 MiB in 1,000 blocks, they stopped growing during the run.
+#|info: 8.0 MiB in 1,006 blocks were never freed, the largest part from Session::clone (session.c:88): 8.0 MiB in 1,000 blocks, they stopped growing during the run. Whether the program could still reach them is not known (record with --heap-image=exit).
 #|   mtrace-query leaks copy.db --process 1  leaks?process=1
 #|   rows: 1
 #|== what exec replaced has leaked nothing
@@ -185,6 +198,22 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|warning: At 1m00s jemalloc kept 20.0 MiB of its 21.0 MiB resident although they were free. To give free pages back, call mallctl("arena.4096.purge", NULL, NULL, NULL, 0), which purges all arenas; or set MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:true, or call mallctl("arena.<i>.dirty_decay_ms"). Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
 #|   mtrace-query fragmentation copy.db --process 1  fragmentation?process=1
 #|   rows: 1
+#|== no purge helps against holes of another allocator
+#|warning: At 1m00s jemalloc kept 20.0 MiB of its 21.0 MiB resident although they were free. At the end 15.0 MiB of its free memory were holes between live blocks, which no purge gives back, and 4.0 MiB were free pages. To give free pages back, call mallctl("arena.4096.purge", NULL, NULL, NULL, 0), which purges all arenas; or set MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:true, or call mallctl("arena.<i>.dirty_decay_ms"). Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
+#|   mtrace-query fragmentation copy.db --process 1  fragmentation?process=1
+#|   rows: 1
+#|== after an exit neither
+#|warning: At 1m00s jemalloc kept 20.0 MiB of its 21.0 MiB resident although they were free. At the end 15.0 MiB of its free memory were holes between live blocks, which no purge gives back, and 4.0 MiB were free pages. To give free pages back, call mallctl("arena.4096.purge", NULL, NULL, NULL, 0), which purges all arenas; or set MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:true, or call mallctl("arena.<i>.dirty_decay_ms"). Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
+#|   mtrace-query fragmentation copy.db --process 1  fragmentation?process=1
+#|   rows: 1
+#|== holes alone need no advice
+#|warning: At 1m00s jemalloc kept 20.0 MiB of its 21.0 MiB resident although they were free. At the end 19.0 MiB of its free memory were holes between live blocks, which no purge gives back, and 0 B were free pages. Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
+#|   mtrace-query fragmentation copy.db --process 1  fragmentation?process=1
+#|   rows: 1
+#|== holes of which no sample says that they stay resident
+#|warning: Fragmentation: at the end 19.0 MiB of the heap's 20.0 MiB were free between live blocks. At the end 15.0 MiB of its free memory were holes between live blocks, which no purge gives back, and 4.0 MiB were free pages. To give free pages back, call mallctl("arena.4096.purge", NULL, NULL, NULL, 0), which purges all arenas. Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
+#|   mtrace-query pinning copy.db --process 1  pinning?alive_at=end&process=1
+#|   rows: 1
 #|== mappings that grow
 #|warning: At 1m39s 36.0 MiB of 76.0 MiB RSS were mappings that the program made itself, not blocks; they grew throughout.
 #|   mtrace-query mmaps copy.db --process 1  mmaps?process=1
@@ -204,13 +233,51 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|   mtrace-query reallocs copy.db --process 1  reallocs?process=1
 #|   rows: 1
 #|== temporary blocks
-#|warning: 99.9 % of all allocations, with 56 % of the bytes, are temporary: freed before their thread makes another. worker (libwork.so) allocates most of them, 90,000,000 blocks: reuse a buffer there.
+#|warning: 99.9 % of all allocations, with 56 % of the bytes, are temporary: their thread freed them before it made more than one other. worker (libwork.so) allocates most of them, 90,000,000 blocks: reuse a buffer there.
 #|   mtrace-query temporary copy.db --process 1  temporary?process=1
 #|   rows: 1
 #|== few temporary blocks with many bytes
-#|info: 19 % of all allocations, with 40 % of the bytes, are temporary: freed before their thread makes another. worker (libwork.so) allocates most of them, 8,000 blocks: reuse a buffer there.
+#|info: 19 % of all allocations, with 40 % of the bytes, are temporary: their thread freed them before it made more than one other. worker (libwork.so) allocates most of them, 8,000 blocks: reuse a buffer there.
 #|   mtrace-query temporary copy.db --process 1  temporary?process=1
 #|   rows: 1
+#|== blocks that a heap image shows lost are critical
+#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second. At the last heap image they were lost.
+#|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
+#|critical: At the heap image after 1.0 s, the program could no longer reach 8.0 MiB, most of it allocated in Session::clone (session.c:88).
+#|   mtrace-query lost copy.db --process 1  lost?process=1
+#|   rows: 2
+#|== few lost bytes are not
+#|info: At the heap image after 1.0 s, the program could no longer reach 97.7 KiB, most of it allocated in Session::clone (session.c:88).
+#|   mtrace-query lost copy.db --process 1  lost?process=1
+#|   rows: 1
+#|== a leak that goes on comes before churn
+#|warning: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second. Whether the program could still reach them is not known (record with --heap-image=exit).
+#|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
+#|warning: 99.9 % of all allocations, with 56 % of the bytes, are temporary: their thread freed them before it made more than one other. worker (libwork.so) allocates most of them, 2,000,000,000 blocks: reuse a buffer there.
+#|   mtrace-query temporary copy.db --process 1  temporary?process=1
+#|info: At the peak, at 1m00s, worker (libwork.so) held <0.1 % of 20.0 MiB in 29 blocks.
+#|   mtrace-query peak copy.db --process 1  peak?process=1
+#|info: 4.0 KiB more in 6 blocks were never freed, the largest part from Cache::reserve (cache.c:31): 3.9 KiB in 1 block, allocated once.
+#|   mtrace-query leaks copy.db --process 1  leaks?process=1
+#|   rows: 4
+#|== so does one that is not growing
+#|info: 8.0 MiB in 1,006 blocks were never freed, the largest part from Session::clone (session.c:88): 8.0 MiB in 1,000 blocks, they stopped growing during the run. Whether the program could still reach them is not known (record with --heap-image=exit).
+#|   mtrace-query leaks copy.db --process 1  leaks?process=1
+#|warning: 99.9 % of all allocations, with 56 % of the bytes, are temporary: their thread freed them before it made more than one other. worker (libwork.so) allocates most of them, 2,000,000,000 blocks: reuse a buffer there.
+#|   mtrace-query temporary copy.db --process 1  temporary?process=1
+#|info: At the peak, at 1m00s, worker (libwork.so) held <0.1 % of 20.0 MiB in 29 blocks.
+#|   mtrace-query peak copy.db --process 1  peak?process=1
+#|   rows: 3
+#|== a trivial one does not
+#|warning: 99.9 % of all allocations, with 56 % of the bytes, are temporary: their thread freed them before it made more than one other. worker (libwork.so) allocates most of them, 2,000,000,000 blocks: reuse a buffer there.
+#|   mtrace-query temporary copy.db --process 1  temporary?process=1
+#|info: At the peak, at 1m00s, worker (libwork.so) held <0.1 % of 20.0 MiB in 29 blocks.
+#|   mtrace-query peak copy.db --process 1  peak?process=1
+#|info: 4.0 KiB more in 6 blocks were never freed, the largest part from Cache::reserve (cache.c:31): 3.9 KiB in 1 block, allocated once.
+#|   mtrace-query leaks copy.db --process 1  leaks?process=1
+#|info: 700 B in 7 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 8 B a second. Other blocks of the same stacks are freed in Session::close (session.c:140). Whether the program could still reach them is not known (record with --heap-image=exit).
+#|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
+#|   rows: 4
 #|== stacks by frame pointers
 #|info: 82 % of the allocations have stacks through code without unwind information (as of a JIT), which were followed by frame pointers.
 #|   mtrace-query unwind-quality copy.db --process 1  unwind-quality?process=1
@@ -234,6 +301,6 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|   mtrace-query timeline copy.db --process 1  timeline?process=1
 #|   rows: 1
 #|== workers that leak at one call site: their sum
-#|critical: 16.0 MiB in 2,000 blocks from Session::clone (session.c:88) in 2 processes were never freed, 8.0 MiB of it in this process; they came throughout the run, 205 KiB a second.
+#|warning: 16.0 MiB in 2,000 blocks from Session::clone (session.c:88) in 2 processes were never freed, 8.0 MiB of it in this process; they came throughout the run, 205 KiB a second. Whether the program could still reach them is not known (record with --heap-image=exit).
 #|   mtrace-query leaks-by-stack copy.db --site 2 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 1

@@ -10,6 +10,7 @@ mtrace-query help leaks
 mtrace-query help diff | sed -n "/^Columns/p"
 mtrace-query help commands | sed -n 1,3p
 mtrace-query help filters | sed -n 4,5p
+mtrace-query help filters | grep -A1 only_temporary
 mtrace-query help options | sed -n 1,3p
 mtrace-query --usage
 complain mtrace-query help filtres
@@ -58,6 +59,8 @@ complain mtrace-query help filtres
 #|  leaks           call sites whose blocks were never freed
 #|  --from=TIME             allocated at this time or later
 #|  --to=TIME               allocated at this time or earlier; of export: the
+#|  --lifetime=WORD         all, only_leaked, only_chain_leaked, only_temporary
+#|                          (bytehound's name: freed before the end), …
 #|Which process or call site
 #|  --process=ID            only this process
 #|  --site=ID               only this call site

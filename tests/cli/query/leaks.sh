@@ -5,7 +5,7 @@
 mtrace-query leaks run.db
 # expect stdout
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
-#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|leaked 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|  bytes  blocks  never freed  pattern               site  where
 #|  700 B       7         58 %  steady 525 B/min         2  Session::clone  session.c:88  2 stacks
 #|                                                          the others are freed in S..  session.c:140
@@ -27,7 +27,7 @@ mtrace-query leaks run.db
 mtrace-query leaks run.db --process 1 -n 1
 # expect stdout
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
-#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|leaked 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|bytes  blocks  never freed  pattern           site  where
 #|700 B       7         58 %  steady 525 B/min     2  Session::clone  session.c:88  2 stacks
 #|                                                    the others are freed in Session..  session.c:140
@@ -40,8 +40,8 @@ mtrace-query leaks run.db --format csv --process 1
 #|process_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,stacks,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin,verdict
 #|1,700,7,0.583333333333333,Session::clone(int) const,/opt/server/src/session.c,88,/opt/server/bin/server,2,2,10000000000,90000000000,steady,Session::close /opt/server/src/session.c:140,,44800,,,
 #|1,4000,1,1.0,Cache::reserve,/opt/server/src/cache.c,31,/opt/server/bin/server,3,1,200000000,200000000,once,,,4000,,,
-#|1,30,3,1.0,,,,/opt/server/lib/libwork.so,6,1,5000000000,5000000000,burst,,,240,,,
-#|1,20,2,0.5,main,/opt/server/src/main.c,10,/opt/server/bin/server,1,1,1000000000,2000000000,burst,main /opt/server/src/main.c:10,,160,,,
+#|1,30,3,1.0,,,,/opt/server/lib/libwork.so,6,1,5000000000,5000000000,burst,,,30,,,
+#|1,20,2,0.5,main,/opt/server/src/main.c,10,/opt/server/bin/server,1,1,1000000000,2000000000,burst,main /opt/server/src/main.c:10,,20,,,
 # case hint
 # The filter that leaks suggests selects the function of the first row, not its whole namespace.
 sqlite3 run.db "UPDATE functions SET name = 'cache::Map<int, std::less<int>>::operator()(int) const' WHERE function_id = 3"
@@ -115,7 +115,7 @@ printf "# ours\n\nleak:^Cache::\nleak:/libwork.so$\n" > rules
 mtrace-query leaks run.db --suppressions rules
 # expect stdout
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
-#|leaked 720 B in 9 blocks of 2 sites, growing ones first; 15 % of stacks complete
+#|leaked 720 B in 9 blocks of 2 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|bytes  blocks  never freed  pattern               site  where
 #|700 B       7         58 %  steady 525 B/min         2  Session::clone  session.c:88  2 stacks
 #|                                                        the others are freed in Ses..  session.c:140
@@ -139,4 +139,4 @@ sqlite3 run.db "SELECT leaked_bytes, function FROM leaks LIMIT 3"
 # expect stdout
 #|700|Session::clone(int) const
 #|4000|Cache::reserve
-#|30|
+#|100|Cache::reserve

@@ -47,7 +47,7 @@ mtrace-query leaks many.db --process 900
 #|      3  814  /bin/sh                     0 B              0     64 B     1.0 s  exec           0
 #|
 #|many.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
-#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|leaked 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|  bytes  blocks  never freed  pattern               site  where
 #|  700 B       7         58 %  steady 525 B/min         2  Session::clone  session.c:88  2 stacks
 #|                                                          the others are freed in S..  session.c:140

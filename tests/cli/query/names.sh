@@ -131,7 +131,7 @@ grep -o '<title>[^<]*' heap.svg | head -1
 sqlite3 run.db "SELECT function FROM sites WHERE call_site_id = 6; SELECT stack FROM stack_texts WHERE backtrace_id = 11"
 # expect stdout
 #|run.db  server, 1m40s, how it ended was not recorded: "leaked" means live at the end of the recording
-#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|leaked 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|  bytes  blocks  never freed  pattern               site  where
 #|  700 B       7         58 %  steady 525 B/min         2  Session::clone  session.c:88  2 stacks
 #|                                                          the others are freed in S..  session.c:140

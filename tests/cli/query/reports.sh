@@ -18,10 +18,10 @@ done
 #|process   leaked  leaked blocks  never freed  pattern  stack  where                         site
 #|      1    600 B              6         60 %  steady       4  Session::clone  session.c:88     2
 #|      1  3.9 KiB              1        100 %  once         6  Cache::reserve  cache.c:31       3
-#|      1     30 B              3        100 %  burst       11  libwork.so                       6
-#|      1     20 B              2         50 %  burst        2  main  main.c:10                  1
 #|      1    100 B              1         50 %  once         5  Session::clone  session.c:88     2
 #|      2    100 B              1         20 %  once         6  Cache::reserve  cache.c:31       3
+#|      1     30 B              3        100 %  burst       11  libwork.so                       6
+#|      1     20 B              2         50 %  burst        2  main  main.c:10                  1
 #|      1    300 B              1        100 %  once         9  worker  libwork.so               5
 #|next: mtrace-query stack run.db 4
 #|-- lifetime-histogram

@@ -12,13 +12,13 @@ grep -o '<dt>l[^<]*<' report.html
 mtrace-query leaks run.db --process 1 --csv -n 1 | cut -d, -f1-3
 # expect stdout
 #|run.db  server (process 1, pid 812), 1m40s, still running: its blocks are live, not leaked
-#|live 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|live 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|  bytes  blocks  still live  pattern               site  where
 #|run.db  server (process 1, pid 812), 1m40s, went on when the recording was detached: its blocks were live, not leaked
-#|live 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|live 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|  bytes  blocks  still live  pattern               site  where
 #|run.db  server (process 1, pid 812), 1m40s, the log goes no further, and whether it still runs is not known here: its blocks count as live
-#|live 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|live 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|  bytes  blocks  still live  pattern               site  where
 #|run.db  server (process 1, pid 812), 1m40s, the log goes no further, and whether it still runs is not known here: its blocks count as live
 #|  info      4.0 KiB more in 6 blocks were live where the log ends, the largest part from

@@ -5,6 +5,8 @@ mtrace-query leaks run.db --stacks -n 2
 mtrace-query leaks run.db --site 2 --stacks
 mtrace-query peak run.db --stacks --process 1 -n 1 --wide
 mtrace-query hot run.db --stacks --json -n 1
+mtrace-query hot run.db --stacks -n 2
+mtrace-query temporary run.db --stacks -n 1
 mtrace-query leaks-by-stack run.db --stacks --csv -n 3
 mtrace-query leaks-by-stack run.db --stacks --csv --fail-if 'leaked_bytes = 600' || echo "status $?"
 # The same stacks, computed differently by stock sqlite3: no row differs.
@@ -21,11 +23,11 @@ sqlite3 -csv run.db ".import --csv leaks.csv printed" "
 complain mtrace-query threads run.db --stacks
 # expect stdout
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
-#|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
+#|leaked 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|  bytes  blocks  never freed  pattern           site  where
 #|  700 B       7         58 %  steady 525 B/min     2  Session::clone  session.c:88  2 stacks
 #|                                                      the others are freed in Sessi..  session.c:140
-#|    stack 4, the one that leaks most:
+#|    stack 4: 600 B, the heaviest of 2
 #|    operator new
 #|    Session::clone  session.c:88
 #|    main  main.c:10
@@ -70,6 +72,7 @@ complain mtrace-query threads run.db --stacks
 #|next: mtrace-query stack run.db 4
 #|process  peak at    bytes  blocks  share  function  source  line  module                      site  bytes margin  blocks margin  stack
 #|      1    1m00s  5.2 KiB      29   54 %  worker    -          -  /opt/server/lib/libwork.so     5             -              -      8
+#|    stack 8: 4.9 KiB, the heaviest of 2
 #|    worker
 #|    _start
 #|more rows: -n 0
@@ -77,10 +80,31 @@ complain mtrace-query threads run.db --stacks
 #|[
 #| {"process_id":1,"allocated_blocks":91,"allocated_bytes":9300,"turnover":1.73831775700935,"mean_lifetime_ns":88,"function":"worker","source":null,"line":null,"module":"/opt/server/lib/libwork.so","call_site_id":5,"allocated_blocks_margin":null,"allocated_bytes_margin":null,"backtrace_id":8,"stack":"worker < _start"}
 #|]
+#|         allocated              times      mean
+#|process     blocks  allocated  reused  lifetime  where                         site  stack
+#|      1         91    9.1 KiB   1.738     88 ns  worker  libwork.so               5      8
+#|    stack 8: 90 blocks allocated, the heaviest of 2
+#|    worker
+#|    _start
+#|      1         12    1.2 KiB     1.5     1.0 s  Session::clone  session.c:88     2      4
+#|    stack 4: 10 blocks allocated, the heaviest of 2
+#|    operator new
+#|    Session::clone  session.c:88
+#|    main  main.c:10
+#|    _start
+#|more rows: -n 0
+#|next: mtrace-query groups run.db --site 5
+#|         temporary                    allocated  elided
+#|process     blocks  temporary  share     blocks  blocks  where               site  stack
+#|      1         80    7.8 KiB   88 %         91      10  worker  libwork.so     5      8
+#|    worker
+#|    _start
+#|more rows: -n 0
+#|next: mtrace-query groups run.db --site 5
 #|process_id,backtrace_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin,stack
 #|1,4,600,6,0.6,Session::clone(int) const,/opt/server/src/session.c,88,/opt/server/bin/server,2,10000000000,90000000000,steady,Session::close /opt/server/src/session.c:140,,38400,,,operator new(unsigned long) < Session::clone(int) const /opt/server/src/session.c:88 < main /opt/server/src/main.c:10 < _start
 #|1,6,4000,1,1.0,Cache::reserve,/opt/server/src/cache.c,31,/opt/server/bin/server,3,200000000,200000000,once,,,4000,,,Cache::reserve /opt/server/src/cache.c:31 < main /opt/server/src/main.c:10 < _start
-#|1,11,30,3,1.0,,,,/opt/server/lib/libwork.so,6,5000000000,5000000000,burst,,,240,,,libwork.so+0x3100 < 0x0
+#|1,5,100,1,0.5,Session::clone(int) const,/opt/server/src/session.c,88,/opt/server/bin/server,2,50000000000,50000000000,once,Session::close /opt/server/src/session.c:140,,100,,,Session::clone(int) const /opt/server/src/session.c:88 < main /opt/server/src/main.c:12 < main /opt/server/src/main.c:10 < _start
 #|process_id,backtrace_id,leaked_bytes,leaked_blocks,share_of_site,function,source,line,module,call_site_id,leaked_first_ns,leaked_last_ns,pattern,usually_freed_in,suppressed_by,weight,leaked_bytes_margin,leaked_blocks_margin,stack
 #|1,4,600,6,0.6,Session::clone(int) const,/opt/server/src/session.c,88,/opt/server/bin/server,2,10000000000,90000000000,steady,Session::close /opt/server/src/session.c:140,,38400,,,operator new(unsigned long) < Session::clone(int) const /opt/server/src/session.c:88 < main /opt/server/src/main.c:10 < _start
 #|status 3

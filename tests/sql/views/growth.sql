@@ -42,7 +42,7 @@ FROM (SELECT *, snapshot_id % 100 AS s FROM snapshots WHERE process_id > 3);
 --|1,6200,81,steady,12500000000,100,6300,Cache::reserve,/opt/server/src/cache.c,31,/opt/server/bin/server,3,,396800
 --|4,3900,97,steady,5000000000,100,4000,Cache::reserve,/opt/server/src/cache.c,31,/opt/server/bin/server,3,,249600
 --|1,230,6,late,67187500000,0,230,"Session::clone(int) const",/opt/server/src/session.c,88,/opt/server/bin/server,2,,14720
---|1,1000,,burst,46875000000,0,1000,,,,/opt/server/lib/libwork.so,6,,8000
+--|1,1000,,burst,46875000000,0,1000,,,,/opt/server/lib/libwork.so,6,,1000
 --|1,475,15,plateau,4687500000,25,500,worker,,,/opt/server/lib/libwork.so,5,,475
 --|4,400,,plateau,2000000000,100,500,worker,,,/opt/server/lib/libwork.so,5,,400
 --|1,60,,"saw tooth",95312500000,30,90,main,/opt/server/src/main.c,10,/opt/server/bin/server,1,,60

@@ -135,6 +135,8 @@ function narrowColumns(rows: readonly Row[], { columns, rare_column: rare }: Com
 }
 
 function emptyText(command: Command): string {
+  if (command.name === "errors")
+    return "no rows: no recorded call got an address that was not live. A second free after the address was reused, and new/free mismatches, are not seen (valgrind's memcheck sees them)";
   return command.name.startsWith("leaks") ? "no rows: there is no leak but what is suppressed" : "no rows: the recording has nothing of the kind";
 }
 
