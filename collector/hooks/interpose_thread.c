@@ -22,7 +22,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <threads.h>
@@ -252,55 +251,21 @@ static bool is_fork(long number, const long *a)
            || ((number == SYS_clone || number == SYS_clone3) && !(flags & CLONE_VM));
 }
 
-static MTRACE_NOINLINE long noticed_syscall(long number, const long *a)
-{
-    struct ban ban = ban_by_syscall(number, a);
-    bool is_forking = is_fork(number, a);
-    bool is_nested;
-    long result;
-
-    ban_begins(&ban);
-    is_nested = is_forking && interpose_process_fork_begins();
-    result = g_real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-    if (is_forking)
-        interpose_process_fork_ended(result == 0, is_nested);
-    ban_ended(&ban, result);
-    return result;
-}
-
 #ifdef __x86_64__
-
-/* A tail call, except for what the collector must notice: a thread that waits in syscall() (Rust
- * waits in SYS_futex) is then not in the collector, so that a detach finds a safe point. The
- * parameters are those of the variadic function in registers. The seventh stays where the caller
- * put it; this memory is not written, because it is the caller's own if there are fewer. */
-COMMON_NAME(syscall) long mtrace_wrap_syscall(long number, long a, long b, long c, long d, long e)
-{
-    long (*real)(long, long, long, long, long, long);
-
-    if (!lifecycle_is_ready() || !g_real.syscall) {
-        errno = ENOSYS;
-        return -1;
-    }
-    switch (number) {
-    case SYS_prctl:
-    case SYS_seccomp:
-    case SYS_clone:
-    case SYS_clone3:
-    case ARCH_SYSTEM_CALL_FORK: /* none of these has a sixth argument */
-        return noticed_syscall(number, (const long[]){a, b, c, d, e, 0});
-    default:
-        memcpy(&real, &g_real.syscall, sizeof(real));
-        return real(number, a, b, c, d, e);
-    }
-}
-
+#    define NOTICED_SYSCALL static __attribute__((used))
 #else
+#    define NOTICED_SYSCALL COMMON_NAME(syscall)
+#    define noticed_syscall mtrace_wrap_syscall
+#endif
 
-COMMON_NAME(syscall) long mtrace_wrap_syscall(long number, ...)
+NOTICED_SYSCALL long noticed_syscall(long number, ...)
 {
     long a[6];
     va_list arguments;
+    struct ban ban;
+    bool is_forking;
+    bool is_nested;
+    long result;
 
     va_start(arguments, number);
     for (unsigned i = 0; i < 6; i++)
@@ -311,7 +276,34 @@ COMMON_NAME(syscall) long mtrace_wrap_syscall(long number, ...)
         errno = ENOSYS;
         return -1;
     }
-    return noticed_syscall(number, a);
+    ban = ban_by_syscall(number, a);
+    ban_begins(&ban);
+    is_forking = is_fork(number, a);
+    is_nested = is_forking && interpose_process_fork_begins();
+    result = g_real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (is_forking)
+        interpose_process_fork_ended(result == 0, is_nested);
+    ban_ended(&ban, result);
+    return result;
+}
+
+#ifdef __x86_64__
+
+#    define NAKED  __attribute__((naked))
+#    define UNUSED __attribute__((unused))
+
+/* Jumps to libc's function, except for calls that the collector must notice: a thread that waits in
+ * syscall() (Rust waits in SYS_futex) is then not in the collector, and a detach finds a safe
+ * point. In assembly: no tail call of C leaves the caller's arguments on the stack alone. */
+COMMON_NAME(syscall) NAKED long mtrace_wrap_syscall(UNUSED long number, ...)
+{
+    __asm__("cmpq %0, %%rdi; je 1f; cmpq %1, %%rdi; je 1f; cmpq %2, %%rdi; je 1f;"
+            "cmpq %3, %%rdi; je 1f; cmpq %4, %%rdi; je 1f;"
+            "movq %5, %%rax; testq %%rax, %%rax; je 1f; jmp *%%rax;"
+            "1: xorl %%eax, %%eax; jmp noticed_syscall"
+            :
+            : "i"(SYS_prctl), "i"(SYS_seccomp), "i"(SYS_clone), "i"(SYS_clone3),
+              "i"(ARCH_SYSTEM_CALL_FORK), "m"(g_real.syscall));
 }
 
 #endif

@@ -35,11 +35,7 @@ int mtrace_wrap_brk(void *wanted);
 void *mtrace_wrap_sbrk(intptr_t increment);
 int mtrace_wrap_madvise(void *start, size_t length, int advice);
 int mtrace_wrap_prctl(int option, ...);
-#ifdef __x86_64__
-long mtrace_wrap_syscall(long number, long a, long b, long c, long d, long e);
-#else
 long mtrace_wrap_syscall(long number, ...);
-#endif
 int mtrace_wrap_chroot(const char *path);
 int mtrace_wrap_daemon(int keeps_directory, int keeps_descriptors);
 
