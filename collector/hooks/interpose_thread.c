@@ -251,14 +251,7 @@ static bool is_fork(long number, const long *a)
            || ((number == SYS_clone || number == SYS_clone3) && !(flags & CLONE_VM));
 }
 
-#ifdef __x86_64__
-#    define NOTICED_SYSCALL static __attribute__((used))
-#else
-#    define NOTICED_SYSCALL COMMON_NAME(syscall)
-#    define noticed_syscall mtrace_wrap_syscall
-#endif
-
-NOTICED_SYSCALL long noticed_syscall(long number, ...)
+COMMON_NAME(syscall) long mtrace_wrap_syscall(long number, ...)
 {
     long a[6];
     va_list arguments;
@@ -286,27 +279,6 @@ NOTICED_SYSCALL long noticed_syscall(long number, ...)
     ban_ended(&ban, result);
     return result;
 }
-
-#ifdef __x86_64__
-
-#    define NAKED  __attribute__((naked))
-#    define UNUSED __attribute__((unused))
-
-/* Jumps to libc's function, except for calls that the collector must notice: a thread that waits in
- * syscall() (Rust waits in SYS_futex) is then not in the collector, and a detach finds a safe
- * point. In assembly: no tail call of C leaves the caller's arguments on the stack alone. */
-COMMON_NAME(syscall) NAKED long mtrace_wrap_syscall(UNUSED long number, ...)
-{
-    __asm__("cmpq %0, %%rdi; je 1f; cmpq %1, %%rdi; je 1f; cmpq %2, %%rdi; je 1f;"
-            "cmpq %3, %%rdi; je 1f; cmpq %4, %%rdi; je 1f;"
-            "movq %5, %%rax; testq %%rax, %%rax; je 1f; jmp *%%rax;"
-            "1: xorl %%eax, %%eax; jmp noticed_syscall"
-            :
-            : "i"(SYS_prctl), "i"(SYS_seccomp), "i"(SYS_clone), "i"(SYS_clone3),
-              "i"(ARCH_SYSTEM_CALL_FORK), "m"(g_real.syscall));
-}
-
-#endif
 
 /* After it, the log's path is invalid: grow before. */
 COMMON_NAME(chroot) int mtrace_wrap_chroot(const char *path)
