@@ -4,7 +4,7 @@
  * allocates for the first time. Reading them causes a signal, whose handler has no alternate stack.
  * The handler must run on the thread's own stack, with all of its space, as handlers that scan
  * stacks expect. It makes the tables readable. Prints `handlers N elsewhere M`, not compared with
- * an untracked run but by tests/preload/law.py.
+ * an untracked run but by tests/preload/side_effects.py.
  */
 #include "tests/workloads/workload.h"
 

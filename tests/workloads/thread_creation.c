@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * thread_creation pthread|thrd|waiting: one thread, made by that call or before SIGUSR2 is raised,
- * allocates far down its stack. Not compared with an untracked run, but by tests/preload/law.py:
- * the collector knows the bounds of its stack whichever call made it, and when.
+ * allocates far down its stack. Not compared with an untracked run, but by
+ * tests/preload/side_effects.py: the collector knows the bounds of its stack whichever call made
+ * it, and when.
  */
 #include "tests/workloads/workload.h"
 

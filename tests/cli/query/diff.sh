@@ -157,7 +157,7 @@ sqlite3 sampled.db 'UPDATE processes SET sample_bytes = 1024'
 for query in "run.db sampled.db" "sampled.db run.db"; do
     # shellcheck disable=SC2086
     mtrace-query diff $query 2>printed >/dev/null || sed 's/^mtrace-query: //' printed
-    echo "$query: $(grep -c '^mtrace-query: note: estimates' said)"
+    echo "$query: $(grep -c '^mtrace-query: note: estimates' printed)"
 done
 mtrace-query diff run.db sampled.db --measure temporary || echo "$?"
 mtrace-query diff sampled.db run.db --measure temporary || echo "$?"

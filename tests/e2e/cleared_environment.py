@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""emptied.py record|preload: a process that clears its environment and executes another program is followed into that one.
+"""cleared_environment.py record|preload: a process that clears its environment and executes another program is followed into that one.
 
 The process itself does so, or env -i, or a child. Each executed program makes 300 blocks of a size of its own.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""opened.py CASE: the examples of docs/rest.md for other programs work, and these programs read a database unchanged.
+"""other_programs.py CASE: the examples of docs/rest.md for other programs work, and these programs read a database unchanged.
 
 examples      curl, Python and, where it is installed, R
 sqlite-utils  every table and view has the rows that SQLite has

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""law.py RULE: limits of the collector's side effects, measured on workloads with and without it.
+"""side_effects.py RULE: limits of the collector's side effects, measured on workloads with and without it.
 
 stack     each call takes at most 512 bytes of the program's stack, or what the real function takes and a frame of ours
 handlers  a signal handler that interrupts us finds itself on the stack of its thread, and with room there

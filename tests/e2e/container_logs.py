@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""gone.py PART: a raw log of a process in its own PID namespace, on a file system that does not report who has it open.
+"""container_logs.py PART: a raw log of a process in its own PID namespace, on a file system that does not report who has it open.
 
 forced    whether the process has ended cannot be known: the message suggests --force
 layer     a log on overlayfs, named by its upper layer, where it is another file for all comparisons: a log that is being written is not packed

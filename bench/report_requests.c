@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * asks BLOCKS REQUESTS SECONDS [REQUEST [ADDITIONS]]: makes BLOCKS blocks from 10,000 stacks that
- * stay, and as many that do not. Then it works for SECONDS of its own processor time as a program
- * does between allocations (ADDITIONS for each pair of malloc and free), and requests REQUESTS
- * reports during that. Prints for each how many milliseconds of CLOCK_MONOTONIC the requesting
- * thread has waited.
+ * report_requests BLOCKS REQUESTS SECONDS [REQUEST [ADDITIONS]]: makes BLOCKS blocks from 10,000
+ * stacks that stay, and as many that do not. Then it works for SECONDS of its own processor time as
+ * a program does between allocations (ADDITIONS for each pair of malloc and free), and requests
+ * REQUESTS reports during that. Prints for each how many milliseconds of CLOCK_MONOTONIC the
+ * requesting thread has waited.
  */
 #include "include/mtrace.h"
 
@@ -97,7 +97,7 @@ static void ask(const char *request)
 int main(int argc, char **argv)
 {
     size_t n_blocks = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000000;
-    int n_asks = argc > 2 ? atoi(argv[2]) : 0;
+    int n_requests = argc > 2 ? atoi(argv[2]) : 0;
     double for_seconds = argc > 3 ? atof(argv[3]) : 1;
     unsigned n_additions = argc > 5 ? (unsigned)strtoul(argv[5], NULL, 10) : ADDITIONS_PER_PAIR;
 
@@ -108,9 +108,9 @@ int main(int argc, char **argv)
         return 1;
     for (size_t i = 0; i < n_blocks; i++)
         first((unsigned)(i % N_STACKS));
-    for (int i = 0; i <= n_asks; i++) {
-        work(for_seconds / (n_asks + 1), n_additions);
-        if (i < n_asks)
+    for (int i = 0; i <= n_requests; i++) {
+        work(for_seconds / (n_requests + 1), n_additions);
+        if (i < n_requests)
             ask(argc > 4 ? argv[4] : "groups --csv --count 0 --no-symbols");
     }
     return 0;
