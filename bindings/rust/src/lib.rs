@@ -128,3 +128,16 @@ pub fn report(request: &str, to: impl AsFd) -> io::Result<()> {
         code => Err(io::Error::from_raw_os_error(code)),
     }
 }
+
+/// Notes which blocks the program can reach now, for `mtrace-query lost`, `held` and `why`. All threads stand still for about 0.5 s
+/// for each GiB.
+///
+/// # Errors
+/// `NotConnected`: absent, or recorded without mtrace-record. EIO: there is no image; mtrace-record has printed why. E2BIG: `name` has
+/// more than 63 bytes.
+pub fn heap_image(name: &str) -> io::Result<()> {
+    match table::get().map_or(ENOTCONN, |table| text::with_text(name, |name| unsafe { (table.heap_image)(name) })) {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(code)),
+    }
+}

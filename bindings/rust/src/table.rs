@@ -85,6 +85,7 @@ pub(crate) struct Table {
         unsafe extern "C" fn(unsafe extern "C" fn(*const Event, *mut c_void), *mut c_void, c_uint) -> c_int,
     pub tracker_remove: unsafe extern "C" fn(c_int, bool) -> c_int,
     pub report: unsafe extern "C" fn(*const c_char, c_int) -> c_int,
+    pub heap_image: unsafe extern "C" fn(*const c_char) -> c_int,
 }
 
 static FOUND: AtomicPtr<Table> = AtomicPtr::new(null_mut());
