@@ -31,7 +31,7 @@ struct module_file {
 struct module_files {
     struct module_file files[MODULE_FILES_MAX];
     size_t n;
-    size_t n_most;
+    size_t n_max;
     char *unkept; /* owned */
     uint64_t room_bytes;
     uint64_t due_ns;
@@ -44,6 +44,8 @@ static size_t max_files(void)
     struct rlimit limit;
     rlim_t n = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 4 : 0;
 
+    if (n < MODULE_FILES_MIN / 4)
+        return 0;
     return n < MODULE_FILES_MAX ? (size_t)n : (size_t)MODULE_FILES_MAX;
 }
 
@@ -54,7 +56,7 @@ struct module_files *module_files_new(uint64_t max_bytes)
     if (!files)
         return NULL;
     files->room_bytes = max_bytes;
-    files->n_most = max_files();
+    files->n_max = max_files();
     return files;
 }
 
@@ -93,7 +95,7 @@ static void open_file(struct module_files *files, const char *path)
 {
     struct module_file file = {.fd = -1};
 
-    if (files->n >= files->n_most || stat(path, &file.status) != 0 || !S_ISREG(file.status.st_mode)
+    if (files->n >= files->n_max || stat(path, &file.status) != 0 || !S_ISREG(file.status.st_mode)
         || is_open(files, &file.status))
         return;
     file.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -26,6 +26,7 @@
 
 enum {
     MODULE_FILES_MAX = 512,                      /* descriptors, and a quarter of RLIMIT_NOFILE */
+    MODULE_FILES_MIN = 64,                       /* none below this limit of descriptors */
     MODULE_FILES_DEBUG_BYTES = 16 * 1024 * 1024, /* compressed by zstd in the log */
 };
 
