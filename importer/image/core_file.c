@@ -2,11 +2,13 @@
 #include "importer/image/core_file.h"
 
 #include "lib/base/file_io.h"
+#include "lib/logfile/image_modules.h"
 
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,7 +39,8 @@ struct core {
     const struct core_machine *machine;
     struct error *err;
     char *paths; /* the section PATHS */
-    size_t n_path_bytes;
+    size_t n_path_bytes, n_thread_bytes;
+    size_t last_thread; /* offset in the section THREADS */
 };
 
 static int refuse(const struct core *core, const char *what)
@@ -68,33 +71,40 @@ static uint32_t number_at(const unsigned char *bytes, size_t offset)
 
 /* ---- threads ---- */
 
+/* Appends to the section THREADS. */
 static int add_thread(struct core *core, const unsigned char *status, size_t n_bytes)
 {
     const struct core_machine *machine = core->machine;
-    struct image_file *image = core->image;
-    struct image_registers *list =
-        realloc(image->threads, (image->n_threads + 1) * sizeof *image->threads);
-    uint64_t *words = malloc(machine->n_words * sizeof *words);
+    const size_t n_word_bytes = machine->n_words * sizeof(uint64_t);
+    const unsigned char *words = status + STATUS_REGISTERS;
+    struct image_thread thread = {.n_words = machine->n_words};
+    unsigned char *raw = realloc(core->image->raw[IMAGE_THREADS],
+                                 core->n_thread_bytes + sizeof thread + n_word_bytes);
 
-    if (list)
-        image->threads = list;
-    if (!list || !words) {
-        free(words);
+    if (!raw)
         return no_memory(core);
-    }
-    if (n_bytes < STATUS_REGISTERS + machine->n_words * sizeof *words) {
-        free(words);
+    core->image->raw[IMAGE_THREADS] = raw;
+    if (n_bytes < STATUS_REGISTERS + n_word_bytes)
         return refuse(core, "has a thread without registers");
-    }
-    memcpy(words, status + STATUS_REGISTERS, machine->n_words * sizeof *words);
-    list[image->n_threads++] = (struct image_registers){
-        .thread = {.tid = number_at(status, STATUS_TID),
-                   .n_words = machine->n_words,
-                   .sp = words[machine->sp],
-                   .thread_pointer =
-                       machine->thread_pointer < 0 ? 0 : words[machine->thread_pointer]},
-        .words = words};
+    thread.tid = number_at(status, STATUS_TID);
+    thread.sp = word_at(words, machine->sp * sizeof(uint64_t));
+    if (machine->thread_pointer >= 0)
+        thread.thread_pointer = word_at(words, (size_t)machine->thread_pointer * sizeof(uint64_t));
+    core->last_thread = core->n_thread_bytes;
+    memcpy(raw + core->n_thread_bytes, &thread, sizeof thread);
+    memcpy(raw + core->n_thread_bytes + sizeof thread, words, n_word_bytes);
+    core->n_thread_bytes += sizeof thread + n_word_bytes;
     return 0;
+}
+
+/* The note belongs to the thread of the NT_PRSTATUS before it. */
+static void set_thread_pointer(struct core *core, const unsigned char *bytes, size_t n_bytes)
+{
+    unsigned char *raw = core->image->raw[IMAGE_THREADS];
+
+    if (core->n_thread_bytes > 0 && n_bytes >= sizeof(uint64_t))
+        memcpy(raw + core->last_thread + offsetof(struct image_thread, thread_pointer), bytes,
+               sizeof(uint64_t));
 }
 
 /* ---- names of files ---- */
@@ -114,20 +124,6 @@ static uint32_t add_path(struct core *core, const char *path)
     return (uint32_t)(core->n_path_bytes - n);
 }
 
-static bool is_of_collector(const char *path)
-{
-    const char *name = strrchr(path, '/');
-
-    return name && strncmp(name, "/libmtrace", 10) == 0;
-}
-
-/* Memory that other processes share: no data of a module. */
-static bool is_shared(const char *path)
-{
-    return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/memfd:", 7) == 0
-           || strncmp(path, "/SYSV", 5) == 0;
-}
-
 static void name_ranges(struct image_range *ranges, size_t n, const uint64_t *mapped,
                         uint64_t page_bytes, uint32_t path, const char *text)
 {
@@ -138,8 +134,8 @@ static void name_ranges(struct image_range *ranges, size_t n, const uint64_t *ma
             continue;
         range->path = path;
         range->file_offset = mapped[2] * page_bytes + (range->start - mapped[0]);
-        range->flags |=
-            (is_of_collector(text) ? IMAGE_OWN : 0) | (is_shared(text) ? IMAGE_SHARED : 0);
+        range->flags |= (image_module_is_own(text) ? IMAGE_OWN : 0)
+                        | (image_module_is_shared_memory(text) ? IMAGE_SHARED : 0);
     }
 }
 
@@ -171,13 +167,51 @@ static int read_files(struct core *core, const unsigned char *note, size_t n_byt
     return 0;
 }
 
-/* .bss follows the file as anonymous memory. */
-static void mark_own_bss(const struct image_file *image, struct image_range *ranges)
+/* Where the collector's module ends that begins with this range; 0: unknown. */
+static uint64_t end_of_module(const struct core *core, const struct image_range *range)
 {
-    for (size_t i = 1; i < image->n_ranges; i++)
-        if (ranges[i].path == 0 && (ranges[i - 1].flags & IMAGE_OWN)
-            && ranges[i - 1].end == ranges[i].start)
-            ranges[i].flags |= IMAGE_OWN;
+    const struct image_file *image = core->image;
+    unsigned char bytes[PAGE_BYTES];
+    size_t n = 0;
+
+    for (size_t i = 0; i < image->n_loads; i++)
+        if (image->loads[i].start == range->start
+            && file_io_read(image->fd, bytes, sizeof bytes, image->loads[i].file_offset, &n) == 0)
+            return image_module_end(bytes, n, range->start);
+    return 0;
+}
+
+/* The collector's .bss follows its file as anonymous memory, to which the kernel may have joined
+ * later mappings of the program: then it is a range of its own. */
+static int split_own_bss(struct core *core)
+{
+    struct image_file *image = core->image;
+    const struct image_range *old = image->raw[IMAGE_RANGES];
+    struct image_range *split = malloc((2 * image->n_ranges + 1) * sizeof *split);
+    uint64_t own_end = 0;
+    size_t n = 0;
+
+    if (!split)
+        return no_memory(core);
+    for (size_t i = 0; i < image->n_ranges; i++) {
+        struct image_range range = old[i];
+
+        if ((range.flags & IMAGE_OWN) && range.file_offset == 0)
+            own_end = end_of_module(core, &range);
+        if (range.path == 0 && range.start < own_end) {
+            split[n] = range;
+            split[n].flags |= IMAGE_OWN;
+            if (range.end > own_end)
+                split[n].end = own_end;
+            range.start = split[n++].end;
+        }
+        if (range.start < range.end)
+            split[n++] = range;
+    }
+    free(image->raw[IMAGE_RANGES]);
+    image->ranges = image->raw[IMAGE_RANGES] = split;
+    image->n_ranges = n;
+    return 0;
 }
 
 /* ---- notes ---- */
@@ -195,8 +229,7 @@ static int read_note(struct core *core, const GElf_Nhdr *note, const unsigned ch
         image->header.pid = number_at(bytes, INFO_PID);
         return 0;
     case NT_ARM_TLS:
-        if (image->n_threads > 0 && note->n_descsz >= 8)
-            image->threads[image->n_threads - 1].thread.thread_pointer = word_at(bytes, 0);
+        set_thread_pointer(core, bytes, note->n_descsz);
         return 0;
     case NT_FILE:
         return read_files(core, bytes, note->n_descsz);
@@ -282,8 +315,7 @@ static int read_headers(struct core *core)
     for (size_t i = 1; code == 0 && i < image->n_ranges; i++)
         if (image->ranges[i].start < image->ranges[i - 1].end)
             return refuse(core, "has a damaged list of memory");
-    mark_own_bss(image, image->raw[IMAGE_RANGES]);
-    return code;
+    return code ? code : split_own_bss(core);
 }
 
 static int check(struct core *core)
@@ -383,8 +415,10 @@ static int read_core(struct core *core, int64_t n_file_bytes)
         code = read_headers(core);
     image->paths = image->raw[IMAGE_PATHS] = core->paths;
     image->n_path_bytes = core->n_path_bytes;
-    if (code == 0 && (image->n_threads == 0 || image->header.pid == 0))
+    if (code == 0 && (core->n_thread_bytes == 0 || image->header.pid == 0))
         code = refuse(core, "does not say of which process it is");
+    if (code == 0)
+        code = image_file_take_threads(image, core->n_thread_bytes, core->err);
     for (size_t i = 0; code == 0 && i < image->n_loads; i++)
         if (image->loads[i].file_offset + image->loads[i].n_bytes > (uint64_t)n_file_bytes)
             code = refuse(core, "is cut off (see ulimit -c)");

@@ -32,7 +32,6 @@ struct analysis {
     struct block_reach *reach;
     struct root_totals *roots; /* of the graph's roots */
     struct dominators dominators;
-    uint64_t *retained; /* of lost blocks: their bytes with those of the blocks behind them */
 };
 
 static const char *const cause_names[] = {
@@ -179,29 +178,25 @@ static int write_blocks(const struct analysis *analysis, struct error *err)
         const struct block_reach *reach = &analysis->reach[i];
         bool is_held = reach->state == BLOCK_HELD;
 
-        code = database_insert(insert, err, "iiiizzizm", analysis->image_id, id_of(analysis, i),
-                               (int64_t)reach->state, (int64_t)reach->is_interior_only,
-                               is_held ? (uint64_t)analysis->roots[reach->root].root_id : 0,
-                               (uint64_t)id_of(analysis, reach->holder), (int64_t)reach->distance,
-                               (uint64_t)id_of(analysis, analysis->dominators.dominators[i]),
-                               is_held                      ? analysis->dominators.retained[i]
-                               : reach->state == BLOCK_LOST ? analysis->retained[i]
-                                                            : UINT64_MAX);
+        code = database_insert(
+            insert, err, "iiiizzizm", analysis->image_id, id_of(analysis, i), (int64_t)reach->state,
+            (int64_t)reach->is_interior_only,
+            is_held ? (uint64_t)analysis->roots[reach->root].root_id : 0,
+            (uint64_t)id_of(analysis, reach->holder), (int64_t)reach->distance,
+            (uint64_t)id_of(analysis, analysis->dominators.dominators[i]),
+            reach->state == BLOCK_LOST_INDIRECT ? UINT64_MAX : analysis->dominators.retained[i]);
     }
     sqlite3_finalize(insert);
     return code;
 }
 
 /* A lost block stands for all that only lost blocks lead to. */
-static int fold_lost(struct analysis *analysis, struct error *err)
+static void fold_lost(struct analysis *analysis)
 {
-    analysis->retained = calloc((size_t)analysis->index.n_blocks + 1, sizeof(uint64_t));
-    if (!analysis->retained)
-        return error_set(err, ERROR_NOMEM, "no memory for the lost blocks of a heap image");
     for (uint32_t i = 0; i < analysis->index.n_blocks; i++)
         if (analysis->reach[i].state != BLOCK_HELD)
-            analysis->retained[analysis->reach[i].root] += analysis->index.blocks[i].size_bytes;
-    return 0;
+            analysis->dominators.retained[analysis->reach[i].root] +=
+                analysis->index.blocks[i].size_bytes;
 }
 
 /* The bare column root is that of the row with the largest held part. */
@@ -266,15 +261,15 @@ static int analyse(struct analysis *analysis, int64_t *last_root_id, struct erro
         code = reachability_find(&analysis->index, &analysis->graph, &analysis->reach, err);
     if (code == 0)
         code = dominators_find(&analysis->index, &analysis->graph, &analysis->dominators, err);
-    if (code == 0)
-        code = fold_lost(analysis, err);
-    return code ? code : write_rows(analysis, last_root_id, err);
+    if (code)
+        return code;
+    fold_lost(analysis);
+    return write_rows(analysis, last_root_id, err);
 }
 
 static void done(struct analysis *analysis)
 {
     free(analysis->roots);
-    free(analysis->retained);
     free(analysis->reach);
     dominators_done(&analysis->dominators);
     heap_graph_done(&analysis->graph);

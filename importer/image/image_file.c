@@ -91,7 +91,7 @@ static int read_sections(struct image_file *image, size_t *raw_bytes, struct err
 
 /* ---- HI-1 ---- */
 
-static int take_threads(struct image_file *image, size_t raw_bytes, struct error *err)
+int image_file_take_threads(struct image_file *image, size_t raw_bytes, struct error *err)
 {
     const unsigned char *raw = image->raw[IMAGE_THREADS];
     size_t at = 0;
@@ -158,7 +158,7 @@ static int take_sections(struct image_file *image, const size_t *raw_bytes, stru
         return refuse(image, "its memory ranges overlap", err);
     if (!are_pages_sound(image))
         return refuse(image, "its pages overlap", err);
-    return take_threads(image, raw_bytes[IMAGE_THREADS], err);
+    return image_file_take_threads(image, raw_bytes[IMAGE_THREADS], err);
 }
 
 static int read_header(struct image_file *image, struct error *err)
@@ -201,8 +201,6 @@ void image_file_close(struct image_file *image)
 {
     for (size_t kind = 0; kind < IMAGE_WORDS; kind++)
         free(image->raw[kind]);
-    for (size_t i = 0; image->core_words && i < image->n_threads; i++)
-        free((void *)(uintptr_t)image->threads[i].words);
     free(image->threads);
     free(image->loads);
     free(image->path);

@@ -58,6 +58,9 @@ struct image_file {
     size_t n_loads;
 };
 
+/* Fills `threads` from the section THREADS in memory. */
+int image_file_take_threads(struct image_file *image, size_t raw_bytes, struct error *err);
+
 /* Close with image_file_close, also after a failure. */
 int image_file_open(const char *path, struct image_file *image, struct error *err);
 

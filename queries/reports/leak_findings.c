@@ -45,7 +45,7 @@ struct leaks {
     int64_t reported_bytes, reported_blocks;
 };
 
-/* A program that exits frees little of what it still uses: only a heap image tells a leak. */
+/* A program that exits frees little of what it still uses: only a heap image shows a leak. */
 static enum finding_severity severity_of_leak(const struct finding_run *run,
                                               const struct leak_group *group)
 {

@@ -5,6 +5,7 @@
 #include "lib/base/fault_point.h"
 #include "lib/base/file_io.h"
 #include "lib/base/monotonic.h"
+#include "lib/logfile/image_modules.h"
 #include "lib/logfile/log_name.h"
 #include "lib/process/proc_files.h"
 #include "recorder/image/image_writer.h"
@@ -12,7 +13,6 @@
 #include "recorder/image/stopped_process.h"
 
 #include <ctype.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -124,47 +124,16 @@ static int find_path(struct image_capture *capture, const char *path, uint32_t *
     return 0;
 }
 
-/* Shared memory that is no file of the program's data. */
-static bool is_memory(const char *path)
-{
-    static const char *const names[] = {"/dev/zero", "/dev/shm/", "/memfd:", "/SYSV"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strncmp(path, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
-}
-
-static bool is_own_library(const char *path)
-{
-    const char *name = strrchr(path, '/');
-
-    return name && strncmp(name, "/libmtrace", 10) == 0 && strstr(name, ".so");
-}
-
-/* Where the last segment of a module ends, with its .bss; 0: unknown. */
+/* Where the module at `start` ends, with its .bss; 0: unknown. */
 static uint64_t end_of_module(pid_t pid, uint64_t start)
 {
-    union {
-        Elf64_Ehdr header;
-        uint8_t bytes[PAGE_BYTES];
-    } page;
-    struct iovec local = {&page, sizeof(page)};
-    struct iovec remote = {(void *)(uintptr_t)start, sizeof(page)};
-    uint64_t end = 0;
+    uint8_t bytes[PAGE_BYTES];
+    struct iovec local = {bytes, sizeof(bytes)};
+    struct iovec remote = {(void *)(uintptr_t)start, sizeof(bytes)};
 
-    if (process_vm_readv(pid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof(page)
-        || page.header.e_phoff > sizeof(page) - sizeof(Elf64_Phdr))
-        return 0;
-    for (size_t i = 0, at = page.header.e_phoff;
-         i < page.header.e_phnum && at + sizeof(Elf64_Phdr) <= sizeof(page);
-         i++, at += sizeof(Elf64_Phdr)) {
-        Elf64_Phdr segment;
-        memcpy(&segment, page.bytes + at, sizeof(segment));
-        if (segment.p_type == PT_LOAD && start + segment.p_vaddr + segment.p_memsz > end)
-            end = start + segment.p_vaddr + segment.p_memsz;
-    }
-    return (end + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof(bytes)
+               ? image_module_end(bytes, sizeof(bytes), start)
+               : 0;
 }
 
 static uint32_t flags_of(const struct image_capture *capture, const struct process_mapping *mapping)
@@ -176,11 +145,12 @@ static uint32_t flags_of(const struct image_capture *capture, const struct proce
     flags |= permissions[1] == 'w' ? IMAGE_WRITE : 0;
     flags |= permissions[2] == 'x' ? IMAGE_EXECUTE : 0;
     flags |= permissions[3] == 's' ? IMAGE_SHARED : 0;
-    if (mapping->end <= capture->own_end || is_own_library(mapping->path)
+    if (mapping->end <= capture->own_end || image_module_is_own(mapping->path)
         || log_name_is_live(mapping->path))
         flags |= IMAGE_OWN;
     else if ((flags & IMAGE_READ) && strncmp(mapping->path, "[v", 2) != 0
-             && (!(flags & IMAGE_SHARED) || ((flags & IMAGE_WRITE) && is_memory(mapping->path))))
+             && (!(flags & IMAGE_SHARED)
+                 || ((flags & IMAGE_WRITE) && image_module_is_shared_memory(mapping->path))))
         flags |= IMAGE_SCANNED;
     return flags;
 }
@@ -215,7 +185,7 @@ static int add_mapping(struct image_capture *capture, const struct process_mappi
     struct process_mapping part = *mapping;
     int code = 0;
 
-    if (is_own_library(mapping->path) && mapping->offset == 0)
+    if (image_module_is_own(mapping->path) && mapping->offset == 0)
         capture->own_end = end_of_module(capture->request.pid, mapping->start);
     if (!*mapping->path && mapping->start < capture->own_end && mapping->end > capture->own_end) {
         part.end = capture->own_end;
@@ -395,7 +365,7 @@ static int open_words(struct image_capture *capture, struct error *err)
     return code;
 }
 
-/* Parts of memory that are read at once, and what is in them. */
+/* Parts of memory that one call reads, and what is in them. */
 struct batch {
     struct pointer_filter filter;
     struct iovec parts[COPY_PARTS];

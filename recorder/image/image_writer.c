@@ -12,7 +12,7 @@
 #include <zstd.h>
 
 enum {
-    WORD_BYTES = 256 << 10, /* read at once */
+    WORD_BYTES = 256 << 10, /* read by one call */
     LEVEL = 3,
     PART_BYTES = 128 << 10,
 };

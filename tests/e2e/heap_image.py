@@ -157,9 +157,9 @@ def one_kill(tools, place, what, fault, delay):
             process.kill()
             process.wait()
     expect(f"{what}: status of mtrace-record", process.returncode, -signal.SIGKILL)
-    said = (place / "output").read_text()
-    if not re.fullmatch(r"(epoll_wait 4\n)*images \d+\n(epoll_wait 4\n)*calls 1\n", said):
-        raise Failure(f"{what}: the program wrote {said!r}")
+    printed = (place / "output").read_text()
+    if not re.fullmatch(r"(epoll_wait 4\n)*images \d+\n(epoll_wait 4\n)*calls 1\n", printed):
+        raise Failure(f"{what}: the program wrote {printed!r}")
 
 
 def killed(tools, place):
@@ -175,8 +175,8 @@ def refuse(tools, place, what, line, argv, status, **more):
     outcome = record(tools, place, *argv, **more)
     expect(f"{what}: images", images(place), [])
     expect(f"{what}: status", outcome.returncode, status)
-    said = [text for text in outcome.stderr.splitlines() if "heap image" in text or "--heap-image" in text]
-    if len(said) != 1 or line not in said[0]:
+    printed = [text for text in outcome.stderr.splitlines() if "heap image" in text or "--heap-image" in text]
+    if len(printed) != 1 or line not in printed[0]:
         raise Failure(f"{what}: {outcome.stderr}")
     return outcome
 

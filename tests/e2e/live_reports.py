@@ -197,7 +197,7 @@ def quiet(tools, place):
     print(numbers)
     expect("the answers", numbers["quietly"], "0")
     if int(numbers["sleeps"]) > 25 + int(numbers["ms"]) / 50:
-        raise Failure(f"five queries, and too many sleeps meanwhile: {numbers}")
+        raise Failure(f"five queries, and too many sleeps while waiting: {numbers}")
     numbers = said(run([tools.record, "-q", "-f", "--sample-bytes", "512KiB", "-o", place / "run.dat", "--", tools.workloads / "asking", "quietly"], place))
     print(numbers)
     if not 0 < int(numbers["looks"]) < 100:
@@ -710,8 +710,8 @@ def request(tools, place):
 
 # ---- in surroundings that hinder ----
 
-def report_once(tools, place, name, prepare, meanwhile):
-    """A recording with one report, whose recorder is started after `prepare`; `meanwhile` gets the follower's pid."""
+def report_once(tools, place, name, prepare, during_report):
+    """A recording with one report, whose recorder is started after `prepare`; `during_report` gets the follower's pid."""
     log, until = place / f"{name}.dat", place / f"{name}.until"
     os.mkfifo(until)
     process = subprocess.Popen([tools.record, "-q", "--report-signal", "USR1", "-o", log, "--", "sh", "-c", 'exec "$1" wait <"$2" >"$2.out"', "sh",
@@ -727,7 +727,7 @@ def report_once(tools, place, name, prepare, meanwhile):
             raise Failure(f"{name}: the report has nothing of the program:\n{report}")
         followers = [child for child, words in children_of(process.pid, "mtrace-import") if b"--keep" in words]
         expect(f"{name}: followers", len(followers), 1)
-        meanwhile(followers[0])
+        during_report(followers[0])
         end.close()
         expect(f"{name}: exit status", process.wait(100), 0)
     finally:
