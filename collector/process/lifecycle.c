@@ -352,7 +352,7 @@ bool lifecycle_attach(const char *settings)
 
 /* Restores the slots. Calls that still lead to us are passed on. Another thread that examines or
  * changes modules is usually done soon. */
-static void restore_by_remote_call(void)
+static void restore_slots(void)
 {
     int n = 0;
 
@@ -369,7 +369,7 @@ bool lifecycle_detach(void)
     if (!signals_block_begin(&quiet))
         return false;
     if (state_config()->is_attached)
-        restore_by_remote_call();
+        restore_slots();
     end_recording();
     signals_block_end(&quiet);
     return true;
