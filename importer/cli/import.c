@@ -507,7 +507,7 @@ static int write_all(struct import *import, struct import_result *result, struct
         code = write_names_and_sites(import, db, result, err);
     if (code == 0 && !import->options->slim)
         code = heap_images_write(db, log_set_definitions(import->logs), import->logs->origin_ns,
-                                 import->options->core, &result->images, err);
+                                 &import->options->images, &result->images, err);
     if (code == 0)
         code = process_filter_keep(db, log_set_definitions(import->logs), err);
     return code || !import->options->index ? code : stack_index_write(db, STACK_INDEX_RANGE, err);

@@ -37,7 +37,7 @@ struct import_options {
     const char *const *logs;
     size_t n_logs;
     const char *target;
-    const char *core;         /* of one of the processes; NULL: none */
+    struct heap_images_options images;
     bool force;               /* replace the target */
     bool is_passing;          /* the target is temporary: it need not be synced to the disk */
     bool only;                /* without the logs of children */

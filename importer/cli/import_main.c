@@ -42,6 +42,7 @@ enum option_key {
     KEY_UNTIL,
     KEY_UNTIL_MARKER,
     KEY_CORE,
+    KEY_IGNORE_LINK,
 };
 
 static const struct argp_option argp_options[] = {
@@ -56,6 +57,9 @@ static const struct argp_option argp_options[] = {
     {"index", KEY_INDEX, 0, 0, "Also list the allocations of each stack, sorted", 0},
     {"core", KEY_CORE, "FILE", 0,
      "Find what the blocks of a crashed program were held by, in its core (also of gcore)", 0},
+    {"ignore-link", KEY_IGNORE_LINK, "SITE:OFFSET", 0,
+     "In heap images, blocks of this call site hold nothing by the word at this offset; repeatable",
+     0},
     {"no-symbols", KEY_NO_SYMBOLS, 0, 0, "Leave functions and lines out", 0},
     {"follow", KEY_FOLLOW, 0, 0,
      "Keep up with a log that is still written: totals every few seconds, rows at its end or at "
@@ -78,6 +82,8 @@ struct arguments {
     const char *output;
     const char **debug_dirs; /* ends with NULL */
     size_t n_debug_dirs, debug_dirs_capacity;
+    struct ignored_link *ignored;
+    size_t n_ignored, ignored_capacity;
     bool resymbolize;
     bool follow;
     bool keep;
@@ -95,6 +101,27 @@ static int add_debug_dir(struct arguments *arguments, const char *folder)
         return ENOMEM;
     arguments->debug_dirs = dirs;
     dirs[arguments->n_debug_dirs++] = folder;
+    return 0;
+}
+
+/* SITE:OFFSET */
+static int add_ignored_link(struct arguments *arguments, const char *text, struct argp_state *state)
+{
+    struct ignored_link *links = dynamic_array_reserve(
+        arguments->ignored, &arguments->ignored_capacity, arguments->n_ignored + 1, sizeof(*links));
+    unsigned site;
+    unsigned long offset;
+    int length = 0;
+
+    if (!links)
+        return ENOMEM;
+    arguments->ignored = links;
+    if (sscanf(text, "%9u:%9lu%n", &site, &offset, &length) != 2 || text[length] || site == 0)
+        argp_error(state,
+                   "--ignore-link is '%s', but must be the ID of a call site and the offset of a "
+                   "word in its blocks, as 12:8",
+                   text);
+    links[arguments->n_ignored++] = (struct ignored_link){site, offset};
     return 0;
 }
 
@@ -123,7 +150,7 @@ static void parse_until(const char *text, struct arguments *arguments, struct ar
 static const struct option_place places[] = {
     {'o', OPTION_PLACE_TEXT, PLACE(output), NULL, 0},
     {'f', OPTION_PLACE_FLAG, PLACE(import.force), NULL, 0},
-    {KEY_CORE, OPTION_PLACE_TEXT, PLACE(import.core), NULL, 0},
+    {KEY_CORE, OPTION_PLACE_TEXT, PLACE(import.images.core), NULL, 0},
     {KEY_ONLY, OPTION_PLACE_FLAG, PLACE(import.only), NULL, 0},
     {KEY_UNTIL_MARKER, OPTION_PLACE_TEXT, PLACE(import.until_marker), NULL, 0},
     {KEY_SLIM, OPTION_PLACE_FLAG, PLACE(import.slim), NULL, 0},
@@ -151,6 +178,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_DEBUG_DIR:
         return add_debug_dir(arguments, value);
+    case KEY_IGNORE_LINK:
+        return add_ignored_link(arguments, value, state);
     case KEY_THREADS:
         parse_threads(value, arguments, state);
         return 0;
@@ -386,7 +415,7 @@ static int import(struct arguments *arguments, struct progress *progress, struct
         && (arguments->import.until_ns || arguments->import.until_marker))
         code = error_set(err, ERROR_USAGE, "--follow cannot be used with --until");
 
-    if (code == 0 && arguments->import.core && (arguments->follow || arguments->import.slim))
+    if (code == 0 && arguments->import.images.core && (arguments->follow || arguments->import.slim))
         code =
             error_set(err, ERROR_USAGE, "--core needs the rows of all blocks, which %s leaves out",
                       arguments->follow ? "--follow" : "--slim");
@@ -451,11 +480,14 @@ int main(int argc, char **argv)
     cache_dir = symbols_default_cache_dir();
     arguments.import.symbols.cache_dir = cache_dir;
     arguments.import.symbols.symbolizer.debug_dirs = arguments.debug_dirs;
+    arguments.import.images.ignored = arguments.ignored;
+    arguments.import.images.n_ignored = arguments.n_ignored;
     arguments.import.symbols.symbolizer.use_debuginfod = getenv("DEBUGINFOD_URLS") != NULL;
     note_time_of_log(&arguments);
     code = run(&arguments, &progress, &err);
     free(cache_dir);
     free(arguments.debug_dirs);
+    free(arguments.ignored);
     if (code) {
         fprintf(stderr, "mtrace-import: %s\n", interrupted ? "interrupted" : err.text);
         if (code == ERROR_USAGE)

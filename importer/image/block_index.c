@@ -16,8 +16,10 @@ enum {
 /* ---- reading ---- */
 
 static const char blocks_sql[] =
-    "SELECT address, size_bytes, allocation_id, ifnull(slack_bytes, 0), call_code & 31 = 11"
-    " FROM allocation_rows WHERE alloc_ns <= ?2 AND ifnull(alloc_ns + lifetime_ns > ?2, 1)"
+    "SELECT address, size_bytes, allocation_id, ifnull(slack_bytes, 0), call_code & 31 = 11,"
+    " ifnull(b.call_site_id, 0)"
+    " FROM allocation_rows AS a LEFT JOIN backtraces AS b ON b.backtrace_id = a.backtrace_id"
+    " WHERE alloc_ns <= ?2 AND ifnull(alloc_ns + lifetime_ns > ?2, 1)"
     " AND address IS NOT NULL"
     " AND thread_id IN (SELECT thread_id FROM threads WHERE process_id = ?1)";
 
@@ -33,8 +35,9 @@ static int add(struct block_index *index, sqlite3_stmt *row, struct error *err)
         (struct live_block_row){.address = (uint64_t)sqlite3_column_int64(row, 0),
                                 .size_bytes = (uint64_t)sqlite3_column_int64(row, 1),
                                 .allocation_id = sqlite3_column_int64(row, 2),
-                                .slack_bytes = (uint32_t)sqlite3_column_int64(row, 3),
-                                .is_of_new = sqlite3_column_int(row, 4) != 0};
+                                .slack_bytes = (uint32_t)sqlite3_column_int64(row, 3) & INT32_MAX,
+                                .is_of_new = sqlite3_column_int(row, 4) != 0,
+                                .call_site_id = (uint32_t)sqlite3_column_int64(row, 5)};
     return 0;
 }
 

@@ -19,8 +19,9 @@
 struct live_block_row {
     uint64_t address, size_bytes; /* as requested */
     int64_t allocation_id;
-    uint32_t slack_bytes;
-    bool is_of_new; /* allocated by an operator new */
+    uint32_t slack_bytes : 31;
+    uint32_t is_of_new : 1; /* allocated by an operator new */
+    uint32_t call_site_id;  /* 0: none */
 };
 
 struct block_index {

@@ -14,11 +14,12 @@ struct builder {
     const struct image_file *image;
     const struct block_index *index;
     const struct root_areas *areas;
+    struct stack_functions *stacks;
     struct heap_graph *graph;
-    uint32_t block;  /* first block that ends behind the current word */
-    uint32_t filled; /* blocks whose first edge is known */
-    size_t area;     /* first area that ends behind the current word */
-    int (*take)(struct builder *builder, uint64_t address, uint64_t value, struct error *err);
+    uint32_t block;               /* first block that ends behind the current word */
+    uint32_t filled;              /* blocks whose first edge is known */
+    size_t area;                  /* first area that ends behind the current word */
+    bool has_noted;               /* objects and stacks; next come the edges */
     uint8_t *begins_with_pointer; /* a bit for each block */
     uint64_t *tables;             /* addresses of vtable pointers in blocks, ascending */
     size_t n_tables, table_capacity;
@@ -171,6 +172,18 @@ static int take_outside(struct builder *builder, uint64_t address, uint64_t valu
                     err);
 }
 
+static bool is_ignored(const struct builder *builder, uint64_t address)
+{
+    const struct live_block_row *block = &builder->index->blocks[builder->block];
+    const struct heap_graph *graph = builder->graph;
+
+    for (size_t i = 0; i < graph->n_ignored; i++)
+        if (graph->ignored[i].call_site_id == block->call_site_id
+            && graph->ignored[i].offset_bytes == address - block->address)
+            return true;
+    return false;
+}
+
 static int take_word(struct builder *builder, uint64_t address, uint64_t value, struct error *err)
 {
     const struct block_index *index = builder->index;
@@ -179,7 +192,9 @@ static int take_word(struct builder *builder, uint64_t address, uint64_t value, 
     if (target == NO_BLOCK)
         return 0;
     if (block_at(builder, address) != NO_BLOCK)
-        return add_edge(builder, builder->block, edge_to(builder, value, target), err);
+        return is_ignored(builder, address)
+                   ? 0
+                   : add_edge(builder, builder->block, edge_to(builder, value, target), err);
     return take_outside(builder, address, value, target, err);
 }
 
@@ -189,7 +204,8 @@ static int take_page(void *context, uint64_t page, const uint64_t *mask, const u
     struct builder *builder = context;
     uint64_t addresses[IMAGE_PAGE_WORDS];
     size_t n = 0;
-    int code = 0;
+    int code =
+        builder->has_noted ? 0 : stack_functions_add_page(builder->stacks, page, mask, values, err);
 
     for (size_t i = 0; i < IMAGE_PAGE_WORDS / 64; i++)
         for (uint64_t bits = mask[i]; bits; bits &= bits - 1)
@@ -197,7 +213,8 @@ static int take_page(void *context, uint64_t page, const uint64_t *mask, const u
     for (size_t i = 0; code == 0 && i < n; i++) {
         if (i + AHEAD < n)
             block_index_prefetch(builder->index, values[i + AHEAD]);
-        code = builder->take(builder, addresses[i], values[i], err);
+        code = builder->has_noted ? take_word(builder, addresses[i], values[i], err)
+                                  : note_word(builder, addresses[i], values[i], err);
     }
     return code;
 }
@@ -207,7 +224,9 @@ static int take_registers(struct builder *builder, const struct image_file *imag
 {
     int code = 0;
 
-    for (size_t i = 0; i < image->n_threads; i++)
+    for (size_t i = 0; i < image->n_threads; i++) {
+        if (image->threads[i].thread.is_in_collector)
+            continue;
         for (uint32_t j = 0; code == 0 && j < image->threads[i].thread.n_words; j++) {
             uint64_t value = image->threads[i].words[j];
             uint32_t target = block_index_find(builder->index, value);
@@ -220,6 +239,7 @@ static int take_registers(struct builder *builder, const struct image_file *imag
                                                    .kind = ROOT_REGISTER},
                                 err);
         }
+    }
     return code;
 }
 
@@ -233,10 +253,11 @@ static int by_kind(const void *a, const void *b)
 }
 
 int heap_graph_make(const struct image_file *image, const struct block_index *index,
-                    const struct root_areas *areas, struct heap_graph *graph, struct error *err)
+                    const struct root_areas *areas, struct stack_functions *stacks,
+                    struct heap_graph *graph, struct error *err)
 {
     struct builder builder = {
-        .image = image, .index = index, .areas = areas, .graph = graph, .take = note_word};
+        .image = image, .index = index, .areas = areas, .stacks = stacks, .graph = graph};
     int code = 0;
 
     graph->first_edges = malloc(((size_t)index->n_blocks + 1) * sizeof *graph->first_edges);
@@ -245,7 +266,7 @@ int heap_graph_make(const struct image_file *image, const struct block_index *in
         code = fail(err);
     if (code == 0)
         code = image_file_words(image, take_page, &builder, err);
-    builder.take = take_word;
+    builder.has_noted = true;
     builder.block = 0;
     if (code == 0)
         code = image_file_words(image, take_page, &builder, err);

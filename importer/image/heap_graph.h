@@ -16,6 +16,7 @@
 #include "importer/image/block_index.h"
 #include "importer/image/image_file.h"
 #include "importer/image/root_areas.h"
+#include "importer/image/stack_functions.h"
 
 /* block * 2 + is_interior */
 typedef uint32_t heap_edge;
@@ -38,7 +39,15 @@ struct root_edge {
     enum root_kind kind;
 };
 
+/* A word of the blocks of a call site that is not read: of a list that links all objects. */
+struct ignored_link {
+    uint32_t call_site_id;
+    uint64_t offset_bytes; /* of the word in the block */
+};
+
 struct heap_graph {
+    const struct ignored_link *ignored; /* set these before heap_graph_make */
+    size_t n_ignored;
     uint64_t
         *first_edges; /* n_blocks + 1: a block's edges are [first_edges[i], first_edges[i + 1]) */
     heap_edge *edges;
@@ -48,9 +57,10 @@ struct heap_graph {
     size_t edge_capacity, root_capacity; /* private */
 };
 
-/* Free with heap_graph_done, also after a failure. */
+/* Free with heap_graph_done, also after a failure. Gives `stacks` the pages of stacks. */
 int heap_graph_make(const struct image_file *image, const struct block_index *index,
-                    const struct root_areas *areas, struct heap_graph *graph, struct error *err);
+                    const struct root_areas *areas, struct stack_functions *stacks,
+                    struct heap_graph *graph, struct error *err);
 
 void heap_graph_done(struct heap_graph *graph);
 

@@ -6,6 +6,7 @@
 #include "importer/image/reachability.h"
 #include "importer/image/root_names.h"
 #include "importer/write/database.h"
+#include "lib/base/hash_map.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ struct analysis {
     struct image_file image;
     struct block_index index;
     struct root_areas areas;
+    struct stack_functions *stacks;
     struct heap_graph graph;
     struct block_reach *reach;
     struct root_totals *roots; /* of the graph's roots */
@@ -108,6 +110,13 @@ static uint32_t tid_of(const struct analysis *analysis, const struct root_edge *
     return 0;
 }
 
+static const char *function_of(const struct analysis *analysis, const struct root_edge *root)
+{
+    return root->kind == ROOT_STACK ? stack_functions_find(
+               analysis->stacks, analysis->areas.areas[root->area].thread, root->address)
+                                    : NULL;
+}
+
 static int write_root(const struct analysis *analysis, struct root_names *names,
                       sqlite3_stmt *insert, const struct root_edge *root,
                       const struct root_totals *totals, struct error *err)
@@ -117,8 +126,8 @@ static int write_root(const struct analysis *analysis, struct root_names *names,
     const char *module = name_root(analysis, names, root, &symbol, &offset);
 
     return database_insert(insert, err, "iittttuiuu", totals->root_id, analysis->image_id,
-                           root_kind_names[root->kind], module, symbol, NULL, offset,
-                           (int64_t)tid_of(analysis, root), totals->bytes, totals->blocks);
+                           root_kind_names[root->kind], module, symbol, function_of(analysis, root),
+                           offset, (int64_t)tid_of(analysis, root), totals->bytes, totals->blocks);
 }
 
 static void sum_roots(struct analysis *analysis)
@@ -225,6 +234,51 @@ static int write_sites(const struct analysis *analysis, struct error *err)
     return code;
 }
 
+struct site_pair {
+    uint32_t from, to;
+    uint64_t n_references;
+};
+
+static int count_references(const struct analysis *analysis, struct hash_map *pairs,
+                            struct error *err)
+{
+    const struct heap_graph *graph = &analysis->graph;
+    const struct live_block_row *blocks = analysis->index.blocks;
+
+    for (uint32_t i = 0; i < analysis->index.n_blocks; i++)
+        for (uint64_t j = graph->first_edges[i]; j < graph->first_edges[i + 1]; j++) {
+            const uint32_t key[2] = {blocks[i].call_site_id,
+                                     blocks[heap_edge_block(graph->edges[j])].call_site_id};
+            struct site_pair *pair = hash_map_get(pairs, key, sizeof key, sizeof *pair);
+
+            if (!pair)
+                return error_set(err, ERROR_NOMEM, "no memory for the pointers of a heap image");
+            pair->n_references++;
+        }
+    return 0;
+}
+
+static int write_references(const struct analysis *analysis, struct error *err)
+{
+    struct hash_map pairs = {0};
+    sqlite3_stmt *insert;
+    int code = database_prepare(analysis->db, "INSERT INTO site_references VALUES (?, ?, ?, ?)",
+                                &insert, err);
+
+    if (code)
+        return code;
+    code = count_references(analysis, &pairs, err);
+    for (size_t i = 0; code == 0 && i < pairs.n; i++) {
+        const struct site_pair *pair = &((const struct site_pair *)pairs.elements)[i];
+
+        code = database_insert(insert, err, "iiiu", analysis->image_id, (int64_t)pair->from,
+                               (int64_t)pair->to, pair->n_references);
+    }
+    hash_map_done(&pairs);
+    sqlite3_finalize(insert);
+    return code;
+}
+
 /* ---- one image ---- */
 
 static int write_rows(struct analysis *analysis, int64_t *last_root_id, struct error *err)
@@ -241,6 +295,8 @@ static int write_rows(struct analysis *analysis, int64_t *last_root_id, struct e
         code = write_blocks(analysis, err);
     if (code == 0)
         code = write_sites(analysis, err);
+    if (code == 0)
+        code = write_references(analysis, err);
     root_names_free(names);
     return code;
 }
@@ -254,9 +310,12 @@ static int analyse(struct analysis *analysis, int64_t *last_root_id, struct erro
         code = root_areas_make(analysis->db, analysis->process_id, analysis->at_ns,
                                analysis->is_partial, &analysis->image, &analysis->index,
                                &analysis->areas, err);
+    analysis->stacks = stack_functions_new(&analysis->image);
+    if (code == 0 && !analysis->stacks)
+        code = error_set(err, ERROR_NOMEM, "no memory for the stacks of a heap image");
     if (code == 0)
         code = heap_graph_make(&analysis->image, &analysis->index, &analysis->areas,
-                               &analysis->graph, err);
+                               analysis->stacks, &analysis->graph, err);
     if (code == 0)
         code = reachability_find(&analysis->index, &analysis->graph, &analysis->reach, err);
     if (code == 0)
@@ -273,6 +332,7 @@ static void done(struct analysis *analysis)
     free(analysis->reach);
     dominators_done(&analysis->dominators);
     heap_graph_done(&analysis->graph);
+    stack_functions_free(analysis->stacks);
     root_areas_done(&analysis->areas);
     block_index_done(&analysis->index);
     image_file_close(&analysis->image);
@@ -297,14 +357,22 @@ static void note_refusal(struct heap_images_result *result, const struct error *
 struct writer {
     sqlite3 *db;
     uint64_t origin_ns;
+    const struct heap_images_options *options;
     struct heap_images_result *result;
     int64_t last_root_id;
 };
+
+static struct heap_graph graph_of(const struct writer *writer)
+{
+    return (struct heap_graph){.ignored = writer->options->ignored,
+                               .n_ignored = writer->options->n_ignored};
+}
 
 static int write_one(struct writer *writer, const struct definitions_process *process,
                      int64_t process_id, const char *path, struct error *err)
 {
     struct analysis analysis = {.db = writer->db,
+                                .graph = graph_of(writer),
                                 .process_id = process_id,
                                 .image_id = writer->result->n_images + 1,
                                 .is_partial = definitions_is_partial(process),
@@ -399,7 +467,8 @@ static int find_process(struct analysis *analysis, const char *path, uint64_t un
 
 static int write_core(struct writer *writer, const char *path, struct error *err)
 {
-    struct analysis analysis = {.db = writer->db, .image_id = writer->result->n_images + 1};
+    struct analysis analysis = {
+        .db = writer->db, .graph = graph_of(writer), .image_id = writer->result->n_images + 1};
     uint64_t unix_ns = 0;
     int code = core_file_open(path, &analysis.image, &unix_ns, err);
 
@@ -430,9 +499,10 @@ static int try_one(struct writer *writer, const struct definitions_process *proc
 }
 
 int heap_images_write(sqlite3 *db, const struct definitions *definitions, uint64_t origin_ns,
-                      const char *core, struct heap_images_result *ret, struct error *err)
+                      const struct heap_images_options *options, struct heap_images_result *ret,
+                      struct error *err)
 {
-    struct writer writer = {.db = db, .origin_ns = origin_ns, .result = ret};
+    struct writer writer = {.db = db, .origin_ns = origin_ns, .options = options, .result = ret};
     int code = 0;
 
     *ret = (struct heap_images_result){0};
@@ -451,5 +521,5 @@ int heap_images_write(sqlite3 *db, const struct definitions *definitions, uint64
                 break;
         }
     }
-    return code || !core ? code : try_one(&writer, NULL, 0, core, err);
+    return code || !options->core ? code : try_one(&writer, NULL, 0, options->core, err);
 }

@@ -11,6 +11,7 @@
 #ifndef MTRACE_IMPORTER_HEAP_IMAGES_H
 #define MTRACE_IMPORTER_HEAP_IMAGES_H
 
+#include "importer/image/heap_graph.h"
 #include "importer/model/definitions.h"
 #include "lib/base/error.h"
 
@@ -23,9 +24,15 @@ struct heap_images_result {
     char refusal[512]; /* why the first image was left out; "": none was */
 };
 
-/* origin_ns: CLOCK_MONOTONIC at time 0 of the database. core: path of a core of one of the
- * processes; NULL: none. */
+struct heap_images_options {
+    const char *core; /* of one of the processes; NULL: none */
+    const struct ignored_link *ignored;
+    size_t n_ignored;
+};
+
+/* origin_ns: CLOCK_MONOTONIC at time 0 of the database. */
 int heap_images_write(sqlite3 *db, const struct definitions *definitions, uint64_t origin_ns,
-                      const char *core, struct heap_images_result *ret, struct error *err);
+                      const struct heap_images_options *options, struct heap_images_result *ret,
+                      struct error *err);
 
 #endif

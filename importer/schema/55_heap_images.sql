@@ -49,3 +49,11 @@ CREATE TABLE heap_image_sites ( -- blocks of heap_image_blocks by call site
   root_id       INTEGER,                -- root that holds most of these; NULL: none
   PRIMARY KEY (image_id, call_site_id)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE site_references ( -- pointers between blocks, by call site
+  image_id      INTEGER NOT NULL,       -- joins heap_images
+  from_site_id  INTEGER NOT NULL,       -- call site of the blocks with the pointers, joins call_sites; 0: none
+  to_site_id    INTEGER NOT NULL,       -- call site of the blocks that they point to; 0: none
+  "references"  INTEGER NOT NULL,       -- number of pointers; SQL needs the name in quotes
+  PRIMARY KEY (image_id, from_site_id, to_site_id)
+) STRICT, WITHOUT ROWID;

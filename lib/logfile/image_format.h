@@ -24,7 +24,7 @@
 #define IMAGE_MAGIC UINT64_C(0x3165676d6972746d) /* "mtrimge1" */
 
 enum {
-    IMAGE_VERSION = 1,
+    IMAGE_VERSION = 2,
     IMAGE_NAME_BYTES = 64,
     IMAGE_PAGE_WORDS = 512, /* of 4 KiB, whatever the size of a page is */
 };
@@ -74,8 +74,10 @@ struct image_section {
 };
 
 struct image_thread {
-    uint32_t tid, n_words; /* registers, general ones first */
-    uint64_t sp, thread_pointer;
+    uint32_t tid, n_words; /* registers: struct user_regs_struct; of a core pr_reg */
+    uint64_t sp;           /* of the program: the collector's own frames are below it */
+    uint64_t thread_pointer;
+    uint64_t is_in_collector; /* 1: the registers are the collector's, they hold no blocks */
 };
 
 enum image_range_flags {

@@ -21,7 +21,7 @@ static const char path_sql[] =
     "   JOIN heap_image_blocks AS h ON h.image_id = p.image_id AND h.allocation_id = p.allocation_id"
     "   WHERE h.holder_allocation_id IS NOT NULL)"
     " SELECT 0 AS step, r.kind AS state, NULL AS address, NULL AS size_bytes,"
-    "   CASE WHEN r.symbol IS NULL OR r.offset_bytes = 0 THEN r.symbol"
+    "   CASE WHEN r.symbol IS NULL OR r.offset_bytes = 0 THEN ifnull(r.symbol, r.function)"
     "     ELSE printf('%s+0x%x', r.symbol, r.offset_bytes) END AS function,"
     "   NULL AS source, NULL AS line, r.module, NULL AS age_ns, NULL AS backtrace_id"
     " FROM target AS t JOIN roots AS r ON r.root_id = t.root_id"

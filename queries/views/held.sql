@@ -8,14 +8,14 @@ CREATE VIEW held(
   bytes,             -- requested bytes of the blocks that the root holds
   blocks,            -- number of these blocks
   kind,              -- 'global', 'tls', 'mapping', 'stack', 'register'
-  symbol,            -- variable; NULL: not known
+  symbol,            -- variable, or function whose frame has the word of the stack; NULL: not known
   offset_bytes,      -- of the word, from the start of the symbol; else as in roots
   module,            -- path of the file; NULL: not a global
   thread_id,         -- thread of a stack, register or tls; NULL: none
   root_id,           -- joins roots
   image_id           -- joins heap_images
 ) AS
-SELECT i.process_id, r.bytes, r.blocks, r.kind, r.symbol, r.offset_bytes, r.module, r.thread_id, r.root_id, i.image_id
+SELECT i.process_id, r.bytes, r.blocks, r.kind, ifnull(r.symbol, r.function), r.offset_bytes, r.module, r.thread_id, r.root_id, i.image_id
 FROM heap_images AS i
 JOIN roots AS r ON r.image_id = i.image_id
 WHERE i.image_id IN (SELECT max(image_id) FROM heap_images GROUP BY process_id)

@@ -75,16 +75,17 @@ static int check_time(const struct image_capture *capture, struct error *err)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* Of the thread that requests the image, the frames of the collector are left out. */
+/* Of the thread that requests the image, the frames of the collector hold no blocks. */
 static int add_thread(struct image_capture *capture, const struct stopped_thread *stopped,
                       struct error *err)
 {
     const struct image_request *request = &capture->request;
     bool is_requester = request->tid == stopped->tid && request->sp >= stopped->sp;
     struct image_thread thread = {.tid = (uint32_t)stopped->tid,
-                                  .n_words = is_requester ? 0 : STOPPED_PROCESS_REGISTERS,
+                                  .n_words = STOPPED_PROCESS_REGISTERS,
                                   .sp = is_requester ? request->sp + RED_ZONE_BYTES : stopped->sp,
-                                  .thread_pointer = stopped->thread_pointer};
+                                  .thread_pointer = stopped->thread_pointer,
+                                  .is_in_collector = is_requester};
     size_t n_bytes = sizeof(thread) + thread.n_words * sizeof(uint64_t);
     uint8_t *threads =
         dynamic_array_reserve(capture->threads, &capture->thread_capacity,

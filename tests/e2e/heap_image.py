@@ -111,6 +111,16 @@ def planted(tools, place):
     site = database.value("SELECT call_site_id FROM backtraces JOIN allocations USING (backtrace_id) WHERE size_bytes = 1007")
     path = table(tools, "step state size_bytes function", "why", "--site", str(site), place / "run.db")
     expect("why of a call site", path, ["0 global - g_interior", "1 held 1007 hold"])
+    function = database.value("SELECT function FROM roots JOIN heap_image_blocks USING (root_id) JOIN allocations USING (allocation_id)"
+                              " WHERE size_bytes = 1006")
+    expect("whose frame holds a block", function, "plant")
+    sites = "(SELECT call_site_id FROM backtraces JOIN allocations USING (backtrace_id) WHERE size_bytes = 1002)"
+    references = database.value('SELECT sum("references") FROM site_references WHERE image_id = 1'
+                                f" AND from_site_id IN {sites} AND to_site_id IN {sites}")
+    expect("pointers in the lost list", references, 4)
+    site = database.value("SELECT call_site_id FROM backtraces JOIN allocations USING (backtrace_id) WHERE size_bytes = 1004")
+    found = states(harness.import_log(tools, place / "run.dat", place / "without.db", "--ignore-link", f"{site}:8"), 1)
+    expect("states without a link", {size for size in PLANTED if found[size] != PLANTED[size]}, {1005})
     verdicts = set(table(tools, "leaked_bytes verdict", "leaks", place / "run.db", "--count", "0"))
     wanted = {"20220 lost", "1007 held by g_interior", "1004 held by g_global", "1006 held by a stack", "1012 lost"}
     expect("verdicts", wanted - verdicts, set())

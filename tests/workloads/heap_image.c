@@ -120,7 +120,7 @@ static void say(const char *what, long value)
     (void)write(STDOUT_FILENO, line, (size_t)n);
 }
 
-static void plant(void)
+static APART void plant(void)
 {
     void *volatile on_stack = make(1006);
     pthread_t thread;

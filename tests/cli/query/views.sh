@@ -93,6 +93,7 @@ mtrace-query views
 #|site_growth            table  call sites whose live bytes changed between regular snapshots
 #|site_leak_times        table  leaked_allocations by call site and rule; blocks that were lost at a..
 #|site_leaks             table  leaks by call site and rule; blocks that were lost at an exec are no..
+#|site_references        table  pointers between blocks, by call site
 #|site_shapes            table  the pattern in which the leaks, or the live bytes, of a call site ca..
 #|site_totals            table  backtrace_totals summed by call site
 #|size_classes           table  totals by size of block; from_bytes and to_bytes are both inside the..
