@@ -412,9 +412,8 @@ static inline bool mtrace_tracker_remove(int handle)
  * Examples: "threads --csv", "by-group --json", "groups --size-min 4KiB", "sql 'SELECT …'",
  * "export --to flamegraph.pl --measure live --at end", "report" (a page of HTML).
  * The command is split and quoted like in a shell, without substitutions. It has at most 1535 bytes
- * and
- * names no files. The calling thread waits for the answer; other threads continue. Not for signal
- * handlers.
+ * and names no files. The calling thread waits for the answer; other threads continue. Not for
+ * signal handlers.
  *
  * Returns 0 or an errno value, and may write a line about an error to fd:
  *   ENOTCONN   absent, or recorded without mtrace-record

@@ -4,13 +4,19 @@
  *
  * `object` is the file that the program mapped. `debug` is the file with its DWARF, if that is
  * another one. `alternate` is the file to which dwz moved what several debug files share. They are
- * searched in this order; DIR is each --debug-dir and then /usr/lib/debug: 1. the object itself:
- * below the sysroot, at its path, DIR/.build-id/xx/yyyy, DIR/<name>, any file below a --debug-dir
- * with its build id; if that is below the sysroot and has no DWARF, the same build at its own path
- * 2. DIR/.build-id/xx/yyyy.debug 3. the name in .gnu_debuglink: beside the object, in .debug beside
- * it, in DIR/<its folder>, in DIR 4. DIR/<path>.debug, DIR/<name>.debug, DIR/<name>, any file below
- * a --debug-dir with the build id 5. debuginfod; for a missing object without a debug file, the
- * object itself If the object is missing, its parts in the log are used instead.
+ * searched in this order; DIR is each --debug-dir and then /usr/lib/debug:
+ *
+ *   1. the object itself: below the sysroot, at its path, DIR/.build-id/xx/yyyy, DIR/<name>, any
+ *      file below a --debug-dir with its build id; if that is below the sysroot and has no DWARF,
+ *      the same build at its own path
+ *   2. DIR/.build-id/xx/yyyy.debug
+ *   3. the name in .gnu_debuglink: beside the object, in .debug beside it, in DIR/<its folder>, in
+ *      DIR
+ *   4. DIR/<path>.debug, DIR/<name>.debug, DIR/<name>, any file below a --debug-dir with the build
+ *      id
+ *   5. debuginfod; for a missing object without a debug file, the object itself
+ *
+ * If the object is missing, its parts in the log are used instead.
  *
  * Invariants
  *   DG-1 A file is used only if its build id is the recorded one. If one of both has no build id,

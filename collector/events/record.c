@@ -247,9 +247,9 @@ static MTRACE_COLD void look_for_commands(void)
     if (mode_has(MODE_TRACING_OFF) && thread_read_begin(&here, &guard)) {
         if (segment_commands_are_due())
             state_set_command_pending();
-        thread_look_ended(guard);
+        thread_read_end(guard);
     }
-    state_handle();
+    state_run_pending();
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
@@ -260,7 +260,7 @@ static bool add_sample(const void *block)
     bool is_added = !mode_has(MODE_SAMPLED) || sampled_blocks_add(block);
 
     if (!is_added)
-        quiet_count_drop(LOG_DROP_NO_MEMORY);
+        signals_block_count_drop(LOG_DROP_NO_MEMORY);
     return is_added;
 }
 

@@ -42,7 +42,7 @@ static _Thread_local struct {
     uintptr_t return_to; /* of that frame, TK-4; stored before it */
     uintptr_t stack_end; /* of the thread's own stack; 0: signal handlers may run on a part of it */
     struct callback *callback;
-} g_telling __attribute__((tls_model("initial-exec")));
+} g_is_reporting __attribute__((tls_model("initial-exec")));
 
 /* ---- adding and removing --------------------------------------------------------------------- */
 
@@ -141,7 +141,8 @@ int event_callbacks_remove(int handle, bool waits, const struct unwind_origin *o
         return ENOENT;
     sum_up();
     is_inside = event_callbacks_is_running(origin);
-    while (active_callbacks_anyone_in((uint32_t)handle, is_inside ? g_telling.callback : NULL)) {
+    while (
+        active_callbacks_anyone_in((uint32_t)handle, is_inside ? g_is_reporting.callback : NULL)) {
         if (is_inside || !waits)
             return EBUSY;
         sys_nap(NAP_NS);
@@ -156,18 +157,18 @@ int event_callbacks_remove(int handle, bool waits, const struct unwind_origin *o
 
 static void abandon(void)
 {
-    if (g_telling.callback)
-        active_callbacks_show_nothing(g_telling.callback);
+    if (g_is_reporting.callback)
+        active_callbacks_show_nothing(g_is_reporting.callback);
     atomic_signal_fence(memory_order_seq_cst);
-    g_telling.frame = 0;
+    g_is_reporting.frame = 0;
 }
 
 static void end_thread(void)
 {
-    struct callback *own = g_telling.callback;
+    struct callback *own = g_is_reporting.callback;
 
     abandon();
-    g_telling.callback = NULL;
+    g_is_reporting.callback = NULL;
     g_thread.left = NULL;
     atomic_signal_fence(memory_order_seq_cst);
     if (own)
@@ -178,19 +179,19 @@ static bool has_place(void)
 {
     const struct unwind_memory *own = &g_thread.unwind;
 
-    if (g_telling.callback)
+    if (g_is_reporting.callback)
         return true;
-    g_telling.stack_end =
+    g_is_reporting.stack_end =
         sys_has_signal_stack_in(own->stack_low, own->stack_high) ? 0 : own->stack_high;
-    if ((g_telling.callback = active_callbacks_take()))
+    if ((g_is_reporting.callback = active_callbacks_take()))
         g_thread.left = end_thread;
-    return g_telling.callback != NULL;
+    return g_is_reporting.callback != NULL;
 }
 
 static void emit_all(const struct mtrace_event *event, unsigned who)
 {
     const uintptr_t stack_end =
-        thread_is_on_own_stack(&g_thread, g_telling.frame) ? g_telling.stack_end : 0;
+        thread_is_on_own_stack(&g_thread, g_is_reporting.frame) ? g_is_reporting.stack_end : 0;
 
     for (; who != 0; who &= who - 1) {
         struct slot *slot = &g_slots[__builtin_ctz(who)];
@@ -199,28 +200,29 @@ static void emit_all(const struct mtrace_event *event, unsigned who)
         if (handle <= 0
             || !(atomic_load_explicit(&slot->kinds, memory_order_relaxed) & event->kind))
             continue;
-        active_callbacks_show(g_telling.callback, (uint32_t)handle, g_telling.frame, stack_end);
+        active_callbacks_show(g_is_reporting.callback, (uint32_t)handle, g_is_reporting.frame,
+                              stack_end);
         if (atomic_load(&slot->handle) == handle)
             slot->callback(event, slot->user);
-        active_callbacks_show_nothing(g_telling.callback);
+        active_callbacks_show_nothing(g_is_reporting.callback);
     }
 }
 
 /* TK-4. Uses a system call only if the stacks cannot be compared. */
 static bool is_left(const struct unwind_origin *origin)
 {
-    if (thread_is_on_own_stack(&g_thread, g_telling.frame)
+    if (thread_is_on_own_stack(&g_thread, g_is_reporting.frame)
         && thread_is_on_own_stack(&g_thread, origin->cfa) && !sys_is_on_signal_stack())
-        return origin->cfa > g_telling.frame;
-    return active_callbacks_is_overwritten(active_callbacks_return_at(g_telling.frame),
-                                           g_telling.return_to);
+        return origin->cfa > g_is_reporting.frame;
+    return active_callbacks_is_overwritten(active_callbacks_return_at(g_is_reporting.frame),
+                                           g_is_reporting.return_to);
 }
 
 bool event_callbacks_is_running(const struct unwind_origin *origin)
 {
-    if (g_telling.frame != 0 && is_left(origin))
+    if (g_is_reporting.frame != 0 && is_left(origin))
         abandon();
-    return g_telling.frame != 0;
+    return g_is_reporting.frame != 0;
 }
 
 static uint64_t now_ns(void)
@@ -250,9 +252,9 @@ static MTRACE_NOINLINE void emit(struct mtrace_event *event)
     }
     event->thread_id = g_thread.index;
     event->time_ns = now_ns();
-    g_telling.return_to = *(const uintptr_t *)active_callbacks_return_at(frame);
+    g_is_reporting.return_to = *(const uintptr_t *)active_callbacks_return_at(frame);
     atomic_signal_fence(memory_order_seq_cst);
-    g_telling.frame = frame;
+    g_is_reporting.frame = frame;
     atomic_signal_fence(memory_order_seq_cst);
     emit_all(event, who);
     abandon();
@@ -408,7 +410,7 @@ void event_callbacks_forget(void)
     for (unsigned i = 0; i < N_SLOTS; i++)
         if (atomic_load(&g_slots[i].handle) == BEING_CHANGED)
             atomic_store(&g_slots[i].handle, 0);
-    active_callbacks_forget(g_telling.callback);
+    active_callbacks_forget(g_is_reporting.callback);
 }
 
 uint64_t event_callbacks_count_unreported(void)

@@ -110,7 +110,7 @@ static uint32_t put(struct name_table *table, const char *name, const struct mtr
     struct signals_block quiet;
     uint32_t id;
 
-    quiet_begin_always(&quiet);
+    signals_block_begin_always(&quiet);
     id = put_borrowing(table, name, tags, n_tags, is_interned);
     signals_block_end(&quiet);
     return id;
@@ -129,7 +129,7 @@ uint32_t groups_add(const char *name, const struct mtrace_tag *tags, size_t n_ta
         groups_count_bad_handle();
         n_tags = 0;
     }
-    quiet_begin_always(&quiet);
+    signals_block_begin_always(&quiet);
     id = put_borrowing(&g_groups, name, tags, n_tags, is_interned);
     if (id == 0)
         count(&g_refused_groups, offsetof(struct log_header, refused_groups));

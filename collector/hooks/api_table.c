@@ -378,7 +378,7 @@ MTRACE_EXPORT void memory_profiler_override_next_timestamp(uint64_t timestamp_us
 
     (void)timestamp_us;
     if (!atomic_exchange_explicit(&is_reported, true, memory_order_relaxed))
-        quiet_message(
+        signals_block_message(
             CONFIG_LEVEL_WARN,
             "memory_profiler_override_next_timestamp is not followed: times are the clock's");
 }

@@ -15,7 +15,7 @@ __attribute__((constructor)) static void construct(void)
 {
     reference_names_add();
     lifecycle_construct();
-    if (lifecycle_is_ready() && got_rebinding_yield())
+    if (lifecycle_is_ready() && got_rebinding_restore_own_names())
         loading_expect(); /* libraries that are opened later need the same */
 }
 

@@ -94,7 +94,7 @@ static void report_stranded(void)
     static _Atomic bool is_reported;
 
     if (is_following() && !atomic_exchange_explicit(&is_reported, true, memory_order_relaxed))
-        quiet_message(
+        signals_block_message(
             CONFIG_LEVEL_WARN,
             "a signal handler forked while it had interrupted a recording: such a child is "
             "recorded only after its handler has returned");

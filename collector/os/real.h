@@ -8,8 +8,8 @@
  *
  *   RE-1 After real_init every member that some object defines is set, the others are NULL.
  *   RE-2 While real_is_bootstrap, this library is not relocated yet (an IFUNC resolver of another
- *        object allocates). Only real_early_* may run then. Their blocks come from a static array
- *        and are never passed to a real function.
+ *        object allocates). Only real_bootstrap_* may run then. Their blocks come from a static
+ *        array and are never passed to a real function.
  *
  * Constant after real_init. Async-signal-safe.
  */
@@ -154,10 +154,9 @@ void *real_find_in_libc(const char *name);
  * name. Never NULL. */
 char ***real_environ(void);
 
-/* As real_find, in the library whose malloc is g_real.malloc only; NULL: not there. That may be one
- * of ours that the program was started
- * with, and not the allocator's, to which it passes on: its operators are those that call no
- * malloc by name then. */
+/* As real_find, in the library whose malloc is g_real.malloc only; NULL: not there. That may be a
+ * collector's library that the program was started with, which calls the allocator: its operators
+ * are then those that call no malloc by name. */
 void *real_find_beside_malloc(const char *name);
 
 /* The real malloc is glibc's own: chunk headers can be read. */

@@ -148,7 +148,7 @@ void control_commands_handle(void)
 {
     struct signals_block quiet;
 
-    state_clear_wakeup();
+    state_clear_command_pending();
     if (!signals_block_begin(&quiet))
         return;
     if (state_is_own_process()) {

@@ -23,13 +23,13 @@ static void write_end(enum log_end kind, int value)
 }
 
 /* False also in a vfork child, which has its parent's log. */
-static bool begin(struct signals_block *ret_quiet)
+static bool begin(struct signals_block *ret_block)
 {
-    if (!signals_block_begin(ret_quiet))
+    if (!signals_block_begin(ret_block))
         return false;
     if (state_is_own_process())
         return true;
-    signals_block_end(ret_quiet);
+    signals_block_end(ret_block);
     return false;
 }
 

@@ -396,7 +396,7 @@ static void yield_module(const struct link_map *map)
     close_page(&visit);
 }
 
-bool got_rebinding_yield(void)
+bool got_rebinding_restore_own_names(void)
 {
     bool is_any = false;
     struct look look;

@@ -13,14 +13,15 @@
  * Invariants
  *   RF-1 One compare-and-swap changes a slot, from the one value to the other. A concurrent change
  *        by another thread wins. After got_rebinding_set the next look examines all slots again.
- *   RF-2 A slot that ld.so has not resolved yet is changed only if ld.so has made it lead to ld.so;
- *        slots that ld.so is about to relocate are left alone. When restored it gets the real
- *        function, as after the first call.
+ *   RF-2 A slot that ld.so has not resolved yet is changed only if it already holds the address of
+ *        the module's own PLT stub; slots that ld.so is about to relocate are left alone. When
+ *        restored it gets the real function, as after the first call.
  *   RF-3 A read-only page is made writable for the change only if ld.so protected it (RELRO) and
  *        has finished the module. Unfinished modules are examined later.
  *   RF-4 No module is unmapped while it is examined (loader_lock.h). No thread waits for the lock:
  *        a look that fails is repeated later.
- *   RF-5 In a program started with us only modules loaded later are changed. An unresolved slot is
+ *   RF-5 In a program started with us only modules loaded later are changed, but for
+ *        got_rebinding_restore_own_names. An unresolved slot is
  *        changed only if no other module defines the name: the library may depend on an allocator
  *        of its own.
  *   RF-6 ld.so appends modules to its list. Modules up to the last one changed need no second look
@@ -66,7 +67,7 @@ bool got_rebinding_prepare(void);
 
 /* In a program started with us, after real_init: where a library defines a common name before libc
  * does, slots get the library's function. False: there is no such library, or ld.so was busy. */
-bool got_rebinding_yield(void);
+bool got_rebinding_restore_own_names(void);
 
 /* Rebinds the slots of all modules to us, or restores them. False: a module is not ready, or ld.so
  * or another thread is busy. */

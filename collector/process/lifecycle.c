@@ -80,7 +80,7 @@ static bool begin_recording(const struct output_parent *parent, bool is_tracing)
     struct signals_block quiet;
     bool has_begun;
 
-    (void)quiet_begin_always(&quiet);
+    (void)signals_block_begin_always(&quiet);
     has_begun = begin_unblocked(parent, is_tracing);
     signals_block_end(&quiet);
     return has_begun;

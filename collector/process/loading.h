@@ -7,12 +7,12 @@
  * does it bind those of other linker namespaces, which have their own libc.
  *
  * ld.so's calloc for a new module announces it. The next event that finds ld.so done with the
- * module changes its slots (got_rebinding.h). This is a free by ld.so itself, before it calls the
- * library's constructors. If that look fails, the next dlsym or event makes another.
+ * module changes its slots (got_rebinding.h): normally a free of ld.so itself, before the library's
+ * constructors run. If that look fails, the next dlsym or event makes another.
  *
  * Invariants
  *   LO-1 In a process started with us no slot is changed before the program used RTLD_DEEPBIND or
- *        opened a namespace.
+ *        opened a namespace, except by got_rebinding_restore_own_names before main.
  *   LO-2 A library of another namespace is never bound to us: its blocks belong to its own libc. It
  *        is counted.
  *

@@ -62,7 +62,7 @@ static bool has_log(const struct self_report *self_report)
 /* A handler may have forked during the wait: this may be the child. */
 static void wait_ended(struct self_report *self_report)
 {
-    (void)quiet_begin_always(&self_report->quiet);
+    (void)signals_block_begin_always(&self_report->quiet);
     self_report->is_lost = !has_log(self_report);
 }
 

@@ -81,13 +81,13 @@ void state_set_command_pending(void)
     (void)set_mode_flag(MODE_COMMAND_PENDING, memory_order_relaxed);
 }
 
-void state_clear_wakeup(void)
+void state_clear_command_pending(void)
 {
     (void)atomic_fetch_and_explicit(&g_mode_flags, ~(uint32_t)MODE_COMMAND_PENDING,
                                     memory_order_seq_cst);
 }
 
-MTRACE_COLD void state_handle(void)
+MTRACE_COLD void state_run_pending(void)
 {
     if (mode_has(MODE_COMMAND_PENDING))
         g_hooks.handle();
@@ -122,7 +122,7 @@ void state_record(bool is_tracing)
     g_pid = (uint32_t)sys_getpid();
     atomic_store_explicit(g_wiped_word, g_last_generation += 2, memory_order_release);
     g_state_generation = g_wiped_word;
-    state_clear_wakeup(); /* the parent's */
+    state_clear_command_pending(); /* the parent's */
     (void)state_set_tracing(is_tracing);
     set(STATE_RECORDING);
 }
@@ -169,20 +169,20 @@ uint32_t state_pid(void)
 /* ---- signals-blocked sections ---- */
 
 /* Until state_is_recording runs in a fork child, it takes the parent's log for its own. */
-bool quiet_begin_always(struct signals_block *ret_quiet)
+bool signals_block_begin_always(struct signals_block *ret_block)
 {
-    ret_quiet->is_blocked = sys_block_signals(&ret_quiet->mask) >= 0;
+    ret_block->is_blocked = sys_block_signals(&ret_block->mask) >= 0;
     return state_is_recording();
 }
 
 /* Makes no system call if nothing is recorded. */
-bool signals_block_begin(struct signals_block *ret_quiet)
+bool signals_block_begin(struct signals_block *ret_block)
 {
     if (!state_is_recording())
         return false;
-    if (quiet_begin_always(ret_quiet))
+    if (signals_block_begin_always(ret_block))
         return true;
-    signals_block_end(ret_quiet);
+    signals_block_end(ret_block);
     return false;
 }
 
@@ -192,7 +192,7 @@ void signals_block_end(const struct signals_block *quiet)
         sys_unblock_signals(quiet->mask);
 }
 
-void quiet_count_drop(enum log_drop reason)
+void signals_block_count_drop(enum log_drop reason)
 {
     struct signals_block quiet;
 
@@ -202,11 +202,11 @@ void quiet_count_drop(enum log_drop reason)
     signals_block_end(&quiet);
 }
 
-void quiet_message(enum config_level level, const char *text)
+void signals_block_message(enum config_level level, const char *text)
 {
     struct signals_block quiet;
 
-    quiet_begin_always(&quiet);
+    signals_block_begin_always(&quiet);
     message(level, text, NULL, 0);
     signals_block_end(&quiet);
 }

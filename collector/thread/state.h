@@ -81,10 +81,10 @@ static inline bool state_has_callbacks(void)
 void state_set_command_pending(void);
 
 /* Clears the wakeup flag. Called before the command is read, so that a later one sets it again. */
-void state_clear_wakeup(void);
+void state_clear_command_pending(void);
 
 /* Calls the handle hook of process/ if the wakeup flag is set. */
-MTRACE_COLD void state_handle(void);
+MTRACE_COLD void state_run_pending(void);
 
 /* False also if nothing is recorded. */
 static inline bool state_is_tracing(void)
@@ -183,16 +183,16 @@ struct signals_block {
 
 /* False: this process does not record; do not call signals_block_end. A fork child may start its
  * own log here. */
-MTRACE_NODISCARD bool signals_block_begin(struct signals_block *ret_quiet);
+MTRACE_NODISCARD bool signals_block_begin(struct signals_block *ret_block);
 void signals_block_end(const struct signals_block *quiet);
 
 /* Blocks signals also if there is no log; always call signals_block_end. True: there is a log. */
-bool quiet_begin_always(struct signals_block *ret_quiet);
+bool signals_block_begin_always(struct signals_block *ret_block);
 
 /* Counts a dropped event. */
-void quiet_count_drop(enum log_drop reason);
+void signals_block_count_drop(enum log_drop reason);
 
 /* Writes a line of diagnostics (definition.h). */
-void quiet_message(enum config_level level, const char *text);
+void signals_block_message(enum config_level level, const char *text);
 
 #endif

@@ -460,7 +460,7 @@ MTRACE_COLD struct thread *thread_enter_slow(const struct unwind_origin *origin)
 
 /* In the child of a handler that forked during the look, a guard that was never opened counts as
  * open. */
-void thread_look_ended(uint64_t guard)
+void thread_read_end(uint64_t guard)
 {
     struct thread *thread = &g_thread;
 
@@ -486,7 +486,7 @@ bool thread_read_begin(const struct unwind_origin *origin, uint64_t *ret_guard)
     atomic_signal_fence(memory_order_seq_cst);
     if (state_is_recording())
         return true;
-    thread_look_ended(guard);
+    thread_read_end(guard);
     return false;
 }
 

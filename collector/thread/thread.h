@@ -217,10 +217,10 @@ uint32_t thread_n_stranded(void);
 
 /*
  * Around reading the log without recording an event: a fork in a signal handler is detected as in a
- * recording. False: there is no log. Otherwise call thread_look_ended with *ret_guard.
+ * recording. False: there is no log. Otherwise call thread_read_end with *ret_guard.
  */
 bool thread_read_begin(const struct unwind_origin *origin, uint64_t *ret_guard);
-void thread_look_ended(uint64_t guard);
+void thread_read_end(uint64_t guard);
 
 /* The next event looks at its segment first (reservation_make_slow). */
 static inline void thread_force_slow_path(void)

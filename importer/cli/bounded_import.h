@@ -14,8 +14,8 @@
  *
  * Threads: one. Errors: as in import.h.
  */
-#ifndef MTRACE_IMPORTER_RING_IMPORT_H
-#define MTRACE_IMPORTER_RING_IMPORT_H
+#ifndef MTRACE_IMPORTER_BOUNDED_IMPORT_H
+#define MTRACE_IMPORTER_BOUNDED_IMPORT_H
 
 #include "importer/cli/import.h"
 #include "lib/base/error.h"

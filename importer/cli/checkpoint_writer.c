@@ -9,9 +9,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* Pauses before a checkpoint that is due to low disk space or a backlog. LEAST: after one that
- * freed space. CERTAIN: after one that freed none, until everything written by then is certain,
- * plus a margin for the clocks. MOST: upper limit while such checkpoints free none. */
+/* Pauses before a checkpoint that is due to low disk space or a backlog. MIN_HURRY_NS: after one
+ * that freed space. CERTAIN: after one that freed none, until everything written by then is
+ * certain, plus a margin for the clocks. MAX_HURRY_NS: upper limit while such checkpoints free
+ * none. */
 #define MIN_HURRY_NS     UINT64_C(1000000000)
 #define CERTAIN_HURRY_NS (SOLE_TIME_LIMIT_NS + SOLE_TIME_LIMIT_NS / 16)
 #define MAX_HURRY_NS     UINT64_C(60000000000)

@@ -77,7 +77,7 @@ int log_file_refresh(struct log_file_reader *file, struct error *err)
     return 0;
 }
 
-void log_file_rest(struct log_file_reader *file)
+void log_file_close_fd(struct log_file_reader *file)
 {
     if (file->fd >= 0)
         close(file->fd);

@@ -91,7 +91,7 @@ struct log_segment_ref {
 
 struct log_file_reader {
     const char *path;
-    int fd; /* -1: opened for each read (log_file_rest) */
+    int fd; /* -1: opened for each read (log_file_close_fd) */
     uint64_t size_bytes;
     uint64_t scanned_bytes;        /* packed: end of the listed frames */
     struct log_header header;      /* the trailer, if there is one */
@@ -116,7 +116,7 @@ int log_file_refresh(struct log_file_reader *file, struct error *err);
 
 /* Closes the descriptor: from now on the file is opened for each read. For sets of very many
  * files. */
-void log_file_rest(struct log_file_reader *file);
+void log_file_close_fd(struct log_file_reader *file);
 
 /* Reads up to n_bytes at offset; fewer only at the end of the file. Several threads may read
  * concurrently. */

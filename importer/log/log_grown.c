@@ -55,7 +55,7 @@ void log_grown_rest_rotated(const struct log_input *input, size_t index)
 
     if (index > MAX_OPEN_ROTATED_LOGS || getrlimit(RLIMIT_NOFILE, &limit) != 0
         || index > limit.rlim_cur / OPEN_SHARE)
-        log_file_rest(input->files[index]);
+        log_file_close_fd(input->files[index]);
 }
 
 /* ---- segments of the pool ---- */
@@ -225,7 +225,7 @@ static int find_frames(struct log_input *input, struct error *err)
 {
     int r = open_packed(input, err);
 
-    if (r == 0 && log_input_is_ring(input))
+    if (r == 0 && log_input_is_bounded(input))
         r = open_begun(input, err);
     for (size_t i = 0; r == 0 && i < input->n_files; i++)
         if (input->files[i]->header.form == LOG_FORM_PACKED)

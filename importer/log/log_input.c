@@ -423,7 +423,7 @@ static int scan_files(struct log_input *input, struct log_scan *scan, struct tex
     int r = 0;
 
     clock_map_init(&input->clock, header->clock == LOG_CLOCK_MONOTONIC);
-    scan->is_bounded = log_input_is_ring(input);
+    scan->is_bounded = log_input_is_bounded(input);
     scan->has_live_log = has_live_log;
     input->header.run_id = header->run_id;
     /* The pool first: what the recorder packs in the meantime is in the packed file when that is

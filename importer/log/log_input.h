@@ -5,8 +5,8 @@
  * A log is a raw file, a packed file, or a packed file and its live pool. The events of a bounded
  * log are in rotated logs beside it (lib/logfile/log_rotation.h); those that a checkpoint contains
  * are removed. All files of a log have the same run_id. `segments` holds all EVENTS and FALLBACK
- * segments by (sequence, file). A second
- * entry with the same sequence is the spare of the first (LF-2).
+ * segments by (sequence, file). A second entry with the same sequence is the spare of the first
+ * (LF-2).
  *
  * While a log is read, a recorder may pack a segment of the pool and recycle it. It may also elide
  * events (recorder/pack/elide.h): the frame then has other records, more or fewer, that add up to
@@ -76,7 +76,7 @@ static inline const struct log_file_reader *log_input_packed(const struct log_in
 }
 
 /* The log is bounded: some events may be only in its checkpoint (lib/logfile/log_rotation.h). */
-static inline bool log_input_is_ring(const struct log_input *input)
+static inline bool log_input_is_bounded(const struct log_input *input)
 {
     return (log_input_packed(input)->header.flags & LOG_FLAG_BOUNDED) != 0;
 }

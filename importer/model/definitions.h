@@ -223,7 +223,8 @@ static inline bool definitions_ended_by(const struct definitions_process *proces
 static inline bool definitions_is_partial(const struct definitions_process *process)
 {
     return (process->flags
-            & (LOG_FLAG_STARTED_OFF | LOG_FLAG_TRACING_WAS_OFF | LOG_FLAG_ATTACHED | LOG_FLAG_CUT))
+            & (LOG_FLAG_STARTED_OFF | LOG_FLAG_TRACING_WAS_OFF | LOG_FLAG_ATTACHED
+               | LOG_FLAG_TRUNCATED))
            != 0;
 }
 

@@ -10,7 +10,8 @@
  *        allocations of other threads. Events of one thread keep their order.
  *   EV-2 Each REALLOC_BEGIN is followed by the REALLOC_END of the same `pair`; pairs of a thread do
  *        not overlap.
- *   EV-3 process, thread and backtrace are ids of the database and never 0. Events without a stack
+ *   EV-3 process, thread and backtrace are ids of the database, or stable numbers while the
+ *        recording grows (stable_ids.h), and never 0. Events without a stack
  *        have the stack "[no backtrace]", those of unknown threads the is_unknown thread of the
  *        process.
  *   EV-4 An END with LOG_END_UNKNOWN cancels the END before it: an exec failed.

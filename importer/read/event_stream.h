@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * merge: the events of all segments of a set as one stream, sorted by time.
+ * event_stream: the events of all segments of a set as one stream, sorted by time.
  *
  * Every EVENTS segment is sorted already; a FALLBACK segment is sorted when it is opened. A segment
  * is opened when the merge reaches the first time it can contain, and closed after its last event,
@@ -18,8 +18,8 @@
  * Threads: a stream is used by one thread at a time; one stream per set at a time.
  * Errors: memory and I/O. Damaged segments are skipped and reported (log_set_damage).
  */
-#ifndef MTRACE_IMPORTER_MERGE_H
-#define MTRACE_IMPORTER_MERGE_H
+#ifndef MTRACE_IMPORTER_EVENT_STREAM_H
+#define MTRACE_IMPORTER_EVENT_STREAM_H
 
 #include "importer/model/event.h"
 #include "importer/read/log_set.h"

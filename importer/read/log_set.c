@@ -76,7 +76,7 @@ static int put_pasts(struct log_set *set, const struct log_set_options *options,
                 past = &options->pasts[k];
         if (put_past(input, past) != 0)
             return out_of_memory(err);
-        if (log_input_is_ring(input))
+        if (log_input_is_bounded(input))
             log_input_check_rotated_logs(input, past->first_rotated_number, past->n_losses,
                                          past->lost_bytes, &set->damage);
     }

@@ -41,7 +41,7 @@ static void rest_files(struct log_set *set, struct log_input *input)
         if (process_logs_is_live(input->files[i]->path) && set->n_open_pools < MAX_OPEN_POOLS)
             set->n_open_pools++;
         else
-            log_file_rest(input->files[i]);
+            log_file_close_fd(input->files[i]);
     }
 }
 

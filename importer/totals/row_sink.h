@@ -14,7 +14,7 @@
 #include "importer/totals/snapshots.h"
 #include "lib/base/error.h"
 
-/* Receives FAILURE, MALLOPT, MARKER and UNMATCHED_FREE events. */
+/* Receives the events that are no blocks: FAILURE, MALLOPT, MARKER, END, UNMATCHED_FREE, … */
 typedef int statistics_event_fn(void *context, const struct event *event, struct error *err);
 
 /* A block that moves to another group. Ids of groups may be unknown until the end of the log

@@ -15,8 +15,9 @@
  *   LB-1 The blocks that are live at the end take 56 bytes each.
  *
  * Files: statistics.c creates and finishes, statistics_events.c takes events and samples,
- * statistics_blocks.c counts paired blocks, statistics_rows.c is pass 2. Threads: one at a time.
- * Errors: memory, I/O, or those of the sink.
+ * statistics_run.c does both for a run of plain events, statistics_blocks.c counts paired blocks,
+ * statistics_rows.c is pass 2, statistics_state.c saves and loads. Threads: one at a time. Errors:
+ * memory, I/O, or those of the sink.
  */
 #ifndef MTRACE_IMPORTER_STATISTICS_H
 #define MTRACE_IMPORTER_STATISTICS_H
@@ -71,7 +72,7 @@ int statistics_keep_moments(struct statistics *statistics, struct error *err);
 const struct hash_map *statistics_leaked_allocations(const struct statistics *statistics);
 
 /* The process is about to exit: statistics_finish and statistics_free do not free memory. Before
- * statistics_leave_out and statistics_finish. */
+ * statistics_leave_rows_out and statistics_finish. */
 void statistics_keep_memory(struct statistics *statistics);
 
 /* Spools no rows to disk; pass 2 is impossible. Before the first event. */

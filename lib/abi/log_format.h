@@ -126,12 +126,11 @@ enum {
         1 << 4, /* some allocations were not recorded because tracing was off at the time */
     LOG_FLAG_FOREIGN_NEW = 1 << 5, /* operator new does not pass malloc: its blocks are missing */
     LOG_FLAG_FORKED = 1 << 6,      /* a fork child: it has blocks that its parent made */
-    LOG_FLAG_CUT =
+    LOG_FLAG_TRUNCATED =
         1 << 7, /* by the recorder: the live log was cut while it was packed, and what was
                               not packed by then is missing */
     LOG_FLAG_ATTACHED = 1 << 8, /* the program ran already: it has blocks from before */
-    /* by the recorder: events of the packed file are in others beside it, of which only the last
-     * are kept */
+    /* by the recorder: the events are in rotated files beside it, and older ones are removed */
     LOG_FLAG_BOUNDED = 1 << 9,
 };
 
@@ -205,10 +204,13 @@ struct log_header {
     _Atomic uint32_t n_rotated_logs;
     uint32_t pid_space; /* inode of the pid namespace that pid is of; 0: not known */
     /* what is not recorded of libraries that call the C library directly */
-    _Atomic uint32_t n_deepbound; /* opened with RTLD_DEEPBIND: what their constructors did */
-    _Atomic uint32_t n_elsewhere; /* most that were loaded at once in other linker namespaces */
-    _Atomic uint32_t n_pointers;  /* to functions of the allocator, from dlsym */
-    _Atomic uint32_t n_foreign;   /* most that were loaded at once with another allocator */
+    _Atomic uint32_t
+        n_deepbound; /* libraries opened with RTLD_DEEPBIND whose constructors were not recorded */
+    _Atomic uint32_t
+        n_elsewhere; /* maximum number of modules loaded at a time in other namespaces */
+    _Atomic uint32_t n_pointers; /* to functions of the allocator, from dlsym */
+    _Atomic uint32_t
+        n_foreign; /* maximum number of modules loaded at a time with another allocator */
     /* by the recorder, NUL-padded: a known allocator inside the executable, recorded or not */
     char embedded_allocator[LOG_ALLOCATOR_BYTES];
 };
@@ -408,7 +410,8 @@ enum log_event_kind {
     LOG_POOL_RESIZE = LOG_EVENT_KIND(3, 4),  /* address: new; word 2 as POOL_ALLOC; word 3: old
                                                address */
     LOG_OBJECT_CLAIM = LOG_EVENT_KIND(3, 5), /* address: of the block; word 2: declared size 40 |
-                                                number of the walk 24; word 3: its node */
+                                                number of the walk 24; word 3: kind
+                                                of claim << 32 | its node */
     /* five words */
     LOG_ALLOC_WIDE = LOG_EVENT_KIND(
         4, 0), /* word 2: call flags 8 | alignment_log2 8; word 3: size; word 4: usable */
@@ -628,7 +631,7 @@ enum log_frame_kind {
     LOG_FRAME_SAMPLES = 2, /* array of struct log_sample */
     LOG_FRAME_TRAILER =
         3, /* the struct log_header as it was when the log was finished; the last one counts */
-    LOG_FRAME_STATE = 4, /* of a bounded log: a part of what all events up to a mark amount to */
+    LOG_FRAME_STATE = 4, /* of a bounded log: a chunk of the checkpoint */
 };
 
 enum log_codec {

@@ -19,9 +19,9 @@
  * Invariants
  *   RU-1 What cannot be determined is never taken for dead: no descriptor left, a hidden or foreign
  *        /proc, another PID namespace on a file system that does not report.
- *   RU-2 If the program belongs to our PID namespace, its PID decides. The file decides if the PID
- *        says nothing, or if that process maps another file of this name, of which this one may be
- *        an overlayfs layer.
+ *   RU-2 If the program belongs to our PID namespace, its PID decides. The file decides if the
+ *        PID is not known here, or if the process maps another file of this name: overlayfs copies
+ *        a file when it is written.
  *   RU-3 If nothing else is known, a log older than the boot of this machine has no writer, unless
  *        other machines may write to that file system. This is not used while a program is
  *        recorded: the clock may be set.

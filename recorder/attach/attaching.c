@@ -65,7 +65,7 @@ static bool is_ready(struct tracee *tracee, struct safe_point *place, const char
 /* 1: no thread is at a safe point now. */
 static int try_threads(struct tracee *tracee, struct safe_point *place,
                        const struct attaching_call *call, const char **ret_why,
-                       struct attaching_answer *ret_answer, struct error *err)
+                       struct remote_call_result *ret_answer, struct error *err)
 {
     pid_t *tids;
     ssize_t n = process_threads_list(call->pid, &tids);
@@ -80,7 +80,7 @@ static int try_threads(struct tracee *tracee, struct safe_point *place,
             continue;
         }
         if (is_ready(tracee, place, ret_why)) {
-            code = remote_call_call(tracee, call, ret_answer, err);
+            code = remote_call_run(tracee, call, ret_answer, err);
             *ret_why = "a signal"; /* used if the result is 1 */
         } else {
             tracee_let_go(tracee);
@@ -154,7 +154,7 @@ static void note_search(struct attaching_pace *pace, uint64_t began_ns)
 
 static int try_at_pace(struct tracee *tracee, struct safe_point *place,
                        const struct attaching_call *call, struct attaching_pace *pace,
-                       uint64_t until_ns, struct attaching_answer *ret_answer, struct error *err)
+                       uint64_t until_ns, struct remote_call_result *ret_answer, struct error *err)
 {
     const uint64_t began_ns = rest(pace, until_ns);
     int code;
@@ -167,7 +167,7 @@ static int try_at_pace(struct tracee *tracee, struct safe_point *place,
 }
 
 static int search(struct tracee *tracee, const struct attaching_call *call,
-                  struct attaching_answer *ret_answer, struct error *err)
+                  struct remote_call_result *ret_answer, struct error *err)
 {
     uint64_t until_ns = monotonic_now_ns() + call->time_limit_ns;
     struct attaching_pace own_pace = {.why = NULL};
@@ -261,7 +261,7 @@ static bool look_whether_left(pid_t pid, const char *library)
 /* ret_is_replaced: it failed because the process was in an exec or had executed another program;
  * ret_is_early: because it has just begun. */
 static int look_and_call_once(const struct attaching_call *call,
-                              struct attaching_answer *ret_answer, bool *ret_is_replaced,
+                              struct remote_call_result *ret_answer, bool *ret_is_replaced,
                               bool *ret_is_early, struct error *err)
 {
     struct target target;
@@ -295,7 +295,7 @@ static int look_and_call_once(const struct attaching_call *call,
 }
 
 /* After an exec the new image is examined again. */
-static int look_and_call(const struct attaching_call *call, struct attaching_answer *ret_answer,
+static int look_and_call(const struct attaching_call *call, struct remote_call_result *ret_answer,
                          struct error *err)
 {
     uint64_t until_ns = monotonic_now_ns() + call->time_limit_ns;
@@ -303,7 +303,7 @@ static int look_and_call(const struct attaching_call *call, struct attaching_ans
     bool is_early;
     int code;
 
-    *ret_answer = (struct attaching_answer){.result = 0};
+    *ret_answer = (struct remote_call_result){.result = 0};
     if (call->function
         && strlen(call->library) + strlen(call->function) + strlen(call->argument) + 3
                > CALL_STUB_TEXT_BYTES)
@@ -324,7 +324,7 @@ static int look_and_call(const struct attaching_call *call, struct attaching_ans
 
 struct job {
     const struct attaching_call *call;
-    struct attaching_answer *answer; /* NULL: only check whether the library is unused */
+    struct remote_call_result *answer; /* NULL: only check whether the library is unused */
     struct error *err;
     int code;
 };
@@ -354,12 +354,12 @@ bool attaching_is_left(pid_t pid, const char *library)
     return do_in_thread(&job) && job.code;
 }
 
-int attaching_run(const struct attaching_call *call, struct attaching_answer *ret_answer,
+int attaching_run(const struct attaching_call *call, struct remote_call_result *ret_answer,
                   struct error *err)
 {
     struct job job = {.call = call, .answer = ret_answer, .err = err};
 
-    *ret_answer = (struct attaching_answer){.result = 0};
+    *ret_answer = (struct remote_call_result){.result = 0};
     if (!do_in_thread(&job))
         return error_set(err, ERROR_NOMEM, "cannot start a thread");
     if (job.code == 0 || writer_liveness_is_alive(call->pid))
@@ -371,10 +371,10 @@ int attaching_run(const struct attaching_call *call, struct attaching_answer *re
 #else
 
 /* Remote calls are not implemented for this processor. */
-int attaching_run(const struct attaching_call *call, struct attaching_answer *ret_answer,
+int attaching_run(const struct attaching_call *call, struct remote_call_result *ret_answer,
                   struct error *err)
 {
-    *ret_answer = (struct attaching_answer){.result = 0};
+    *ret_answer = (struct remote_call_result){.result = 0};
     return error_set(
         err, ERROR_USAGE,
         "process %d cannot be attached to on this processor: start it under mtrace-record",

@@ -30,7 +30,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-int attaching_run(const struct attaching_call *call, struct attaching_answer *ret_answer,
+int attaching_run(const struct attaching_call *call, struct remote_call_result *ret_answer,
                   struct error *err);
 
 /* No thread of the process executes this library or will return into it; each is stopped for a

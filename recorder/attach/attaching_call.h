@@ -29,7 +29,7 @@ struct attaching_call {
     struct attaching_pace *pace; /* NULL: a single search */
 };
 
-struct attaching_answer {
+struct remote_call_result {
     int result;        /* of the function */
     bool is_busy;      /* no thread was at a safe point; one may be later */
     uint64_t pause_ns; /* how long the thread was held up */

@@ -4,7 +4,7 @@
  * its functions.
  *
  * It is position independent and writes only to its stack. It starts with rsp at
- * CALL_STUB_FRAME_BYTES below the thread's own, where the thread's pc is stored, and all other
+ * CALL_STUB_PUSHED_BYTES below the thread's own, where the thread's pc is stored, and all other
  * registers unchanged; after its last instruction everything is as before. It blocks the thread's
  * signals, maps memory for the parameters and the stack of the call, and stores its address in the
  * frame. The tracer reads the frame, stops the thread, and writes the parameters. The result is in
@@ -27,7 +27,7 @@
 
 enum {
     CALL_STUB_RED_ZONE_BYTES = 128,
-    CALL_STUB_FRAME_BYTES = CALL_STUB_RED_ZONE_BYTES + 8,
+    CALL_STUB_PUSHED_BYTES = CALL_STUB_RED_ZONE_BYTES + 8,
     CALL_STUB_TEXT_BYTES = 16384,
     CALL_STUB_MAPPED_BYTES = 0x60000,
 };
@@ -38,13 +38,13 @@ enum call_stub_result {
     CALL_STUB_NO_MEMORY = 1 << 18,
 };
 
-/* Lies CALL_STUB_FRAME_AT below the initial stack pointer. The memory must not hold CALL_STUB_ASKS
- * or CALL_STUB_SAID before: the code clears them at its end, and so does the tracer if it restores
- * the thread earlier. */
+/* Lies CALL_STUB_FRAME_AT below the initial stack pointer. The memory must not hold
+ * CALL_STUB_WANTS_PARAMETERS or CALL_STUB_HAS_RESULT before: the code clears them at its end, and
+ * so does the tracer if it restores the thread earlier. */
 struct call_stub_frame {
-    uint64_t signals;    /* blocked before */
-    uint64_t state;      /* CALL_STUB_ASKS: waits for parameters; CALL_STUB_SAID: has a result */
-    uint64_t parameters; /* their address */
+    uint64_t signals;            /* blocked before */
+    uint64_t state;              /* CALL_STUB_WANTS_PARAMETERS or CALL_STUB_HAS_RESULT */
+    uint64_t parameters;         /* their address */
     uint64_t result, error_text; /* enum call_stub_result, or the function's */
     uint64_t is_received;        /* the tracer has the result; waits 1 s */
     uint64_t pause[2];           /* a timespec for the polling */
@@ -55,8 +55,8 @@ enum {
         16 * sizeof(uint64_t) + sizeof(struct call_stub_frame) /* below the saved registers */
 };
 
-#define CALL_STUB_ASKS UINT64_C(0x6d747231)
-#define CALL_STUB_SAID UINT64_C(0x6d747232)
+#define CALL_STUB_WANTS_PARAMETERS UINT64_C(0x6d747231)
+#define CALL_STUB_HAS_RESULT       UINT64_C(0x6d747232)
 
 struct call_stub_parameters {
     uint64_t is_ready; /* 1 */

@@ -33,7 +33,7 @@ static struct user_regs_struct resumed(const struct user_regs_struct *regs)
     struct user_regs_struct next = *regs;
     long long result;
 
-    tracee_mend_end(&next);
+    tracee_make_restartable(&next);
     result = (long long)next.rax;
     if ((long long)regs->orig_rax >= 0 && result <= -RESTART_FIRST && result >= -RESTART_BLOCK
         && result != -(RESTART_BLOCK - 1)) {
@@ -173,10 +173,10 @@ static bool begin(struct tracee *tracee)
     if (ptrace(get_signal_mask, tracee->tid, sizeof(tracee->signals), &tracee->signals) != 0)
         return false;
     tracee->stopped = tracee->regs;
-    tracee_mend_end(&tracee->stopped);
+    tracee_make_restartable(&tracee->stopped);
     tracee->regs = resumed(&tracee->regs);
     regs = tracee->regs;
-    regs.rsp -= CALL_STUB_FRAME_BYTES;
+    regs.rsp -= CALL_STUB_PUSHED_BYTES;
     regs.rip = tracee->target->scratch_address;
     regs.orig_rax = (unsigned long long)-1;
     tracee->frame = regs.rsp - CALL_STUB_FRAME_AT;
@@ -275,7 +275,7 @@ static bool wait_for(struct tracee *tracee, uint64_t state, uint64_t until_ns,
     int status;
 
     while (!read_frame(tracee, ret_frame)
-           || (ret_frame->state != state && ret_frame->state != CALL_STUB_SAID)) {
+           || (ret_frame->state != state && ret_frame->state != CALL_STUB_HAS_RESULT)) {
         if (monotonic_now_ns() > until_ns
             || (tracee_wait_until(tracee, 0, &status) && !pass_on(tracee, status)))
             return false;
@@ -309,7 +309,7 @@ static bool answer(struct tracee *tracee, const struct attaching_call *call, uin
     struct user_regs_struct regs;
 
     if (!interrupt(tracee, until_ns) || !tracee_get_regs(tracee, &regs)
-        || !read_frame(tracee, &frame) || frame.state != CALL_STUB_ASKS
+        || !read_frame(tracee, &frame) || frame.state != CALL_STUB_WANTS_PARAMETERS
         || !give_parameters(tracee, call, frame.parameters))
         return false;
     fault_point("asked");
@@ -322,11 +322,11 @@ static bool run(struct tracee *tracee, const struct attaching_call *call, uint64
     struct call_stub_frame frame;
 
     if (ptrace(PTRACE_CONT, tracee->tid, 0, 0) != 0
-        || !wait_for(tracee, CALL_STUB_ASKS, until_ns, &frame)
-        || (frame.state == CALL_STUB_ASKS && !answer(tracee, call, until_ns)))
+        || !wait_for(tracee, CALL_STUB_WANTS_PARAMETERS, until_ns, &frame)
+        || (frame.state == CALL_STUB_WANTS_PARAMETERS && !answer(tracee, call, until_ns)))
         return false;
     fault_point("loading");
-    if (!wait_for(tracee, CALL_STUB_SAID, until_ns, &frame))
+    if (!wait_for(tracee, CALL_STUB_HAS_RESULT, until_ns, &frame))
         return false;
     tracee->result = frame.result;
     read_text(tracee, frame.error_text);
@@ -363,7 +363,7 @@ static const char *hint_of(const char *text)
 }
 
 static int judge(const struct tracee *tracee, const struct attaching_call *call,
-                 struct attaching_answer *ret_answer, struct error *err)
+                 struct remote_call_result *ret_answer, struct error *err)
 {
     int pid = (int)call->pid;
 
@@ -382,8 +382,8 @@ static int judge(const struct tracee *tracee, const struct attaching_call *call,
     return 0;
 }
 
-int remote_call_call(struct tracee *tracee, const struct attaching_call *call,
-                     struct attaching_answer *ret_answer, struct error *err)
+int remote_call_run(struct tracee *tracee, const struct attaching_call *call,
+                    struct remote_call_result *ret_answer, struct error *err)
 {
     uint64_t until_ns = monotonic_now_ns() + REMOTE_CALL_CALL_NS;
 

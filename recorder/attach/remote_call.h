@@ -24,8 +24,8 @@
 
 /* The thread must be at a safe point; it is released. 1: a signal came first, and nothing was
  * done. */
-int remote_call_call(struct tracee *tracee, const struct attaching_call *call,
-                     struct attaching_answer *ret_answer, struct error *err);
+int remote_call_run(struct tracee *tracee, const struct attaching_call *call,
+                    struct remote_call_result *ret_answer, struct error *err);
 
 /* ld.so has our code or a part of it, although no other recorder works on the process. */
 bool remote_call_has_remains(const struct tracee *tracee);

@@ -18,83 +18,61 @@ enum entry {
     ENTRY_WAITS, /* for an external event, which no allocator does */
 };
 
-/* Functions that hold no libc lock: they wait; up to the second NULL for another reason; after it
- * they call back. */
-static const char *const harmless[] = {
-    "poll",
-    "ppoll",
-    "select",
-    "pselect",
-    "epoll_wait",
-    "epoll_pwait",
-    "epoll_pwait2",
-    "pause",
-    "sigsuspend",
-    "sigwait",
-    "sigwaitinfo",
-    "sigtimedwait",
-    "recv",
-    "recvfrom",
-    "recvmsg",
-    "recvmmsg",
-    "accept",
-    "accept4",
-    "wait4",
-    "waitpid",
-    "waitid",
-    "wait",
-    "sleep",
-    NULL,
-    "nanosleep",
-    "clock_nanosleep",
-    "usleep",
-    "sched_yield",
-    "syscall",
-    "read",
-    "write",
-    "readv",
-    "writev",
-    "pread64",
-    "pwrite64",
-    "pread",
-    "pwrite",
-    "fsync",
-    "fdatasync",
-    "send",
-    "sendto",
-    "sendmsg",
-    "sendmmsg",
-    "sendfile64",
-    "connect",
-    "flock",
-    "ioctl",
-    "open64",
-    "openat64",
-    "pthread_cond_wait",
-    "pthread_cond_timedwait",
-    "pthread_cond_clockwait",
-    "pthread_mutex_lock",
-    "pthread_mutex_timedlock",
-    "pthread_rwlock_rdlock",
-    "pthread_rwlock_wrlock",
-    "pthread_join",
-    "pthread_timedjoin_np",
-    "pthread_clockjoin_np",
-    "pthread_barrier_wait",
-    "sem_wait",
-    "sem_timedwait",
-    "sem_clockwait",
-    "cnd_wait",
-    "mtx_lock",
-    "gettimeofday",
-    "clock_gettime",
-    "time",
-    NULL,
-    "__libc_start_main",
-    "qsort",
-    "qsort_r",
-    "bsearch",
-};
+/* Functions that hold no libc lock while they wait for an event from outside the process. */
+static const char *const waits_for_events[] = {
+    "poll",         "ppoll",    "select",     "pselect",  "epoll_wait",  "epoll_pwait",
+    "epoll_pwait2", "pause",    "sigsuspend", "sigwait",  "sigwaitinfo", "sigtimedwait",
+    "recv",         "recvfrom", "recvmsg",    "recvmmsg", "accept",      "accept4",
+    "wait4",        "waitpid",  "waitid",     "wait",     "sleep"};
+
+/* Functions that hold no libc lock, whatever they do. */
+static const char *const holds_no_lock[] = {"nanosleep",
+                                            "clock_nanosleep",
+                                            "usleep",
+                                            "sched_yield",
+                                            "syscall",
+                                            "read",
+                                            "write",
+                                            "readv",
+                                            "writev",
+                                            "pread64",
+                                            "pwrite64",
+                                            "pread",
+                                            "pwrite",
+                                            "fsync",
+                                            "fdatasync",
+                                            "send",
+                                            "sendto",
+                                            "sendmsg",
+                                            "sendmmsg",
+                                            "sendfile64",
+                                            "connect",
+                                            "flock",
+                                            "ioctl",
+                                            "open64",
+                                            "openat64",
+                                            "pthread_cond_wait",
+                                            "pthread_cond_timedwait",
+                                            "pthread_cond_clockwait",
+                                            "pthread_mutex_lock",
+                                            "pthread_mutex_timedlock",
+                                            "pthread_rwlock_rdlock",
+                                            "pthread_rwlock_wrlock",
+                                            "pthread_join",
+                                            "pthread_timedjoin_np",
+                                            "pthread_clockjoin_np",
+                                            "pthread_barrier_wait",
+                                            "sem_wait",
+                                            "sem_timedwait",
+                                            "sem_clockwait",
+                                            "cnd_wait",
+                                            "mtx_lock",
+                                            "gettimeofday",
+                                            "clock_gettime",
+                                            "time"};
+
+/* Functions that hold no libc lock while they call functions of the program. */
+static const char *const calls_back[] = {"__libc_start_main", "qsort", "qsort_r", "bsearch"};
 
 /* Functions of stdio that hold no lock but their stream's while they wait in read. */
 static const char *const readers[] = {
@@ -138,13 +116,21 @@ static int no_debug_info(Dwfl_Module *module, void **data, const char *name, Dwa
     return -1;
 }
 
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static bool is_among(const char *const *names, size_t n_names, const char *name)
+{
+    for (size_t i = 0; i < n_names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool is_of_allocator(const char *name)
 {
-    for (size_t i = 0; i < sizeof(allocators) / sizeof(*allocators); i++)
-        if (strcmp(name, allocators[i]) == 0)
-            return true;
-    return strncmp(name, "_Znw", 4) == 0 || strncmp(name, "_Zna", 4) == 0
-           || strncmp(name, "_Zdl", 4) == 0 || strncmp(name, "_Zda", 4) == 0;
+    return is_among(allocators, COUNT(allocators), name) || strncmp(name, "_Znw", 4) == 0
+           || strncmp(name, "_Zna", 4) == 0 || strncmp(name, "_Zdl", 4) == 0
+           || strncmp(name, "_Zda", 4) == 0;
 }
 
 static bool add_range(struct safe_point *place, uint64_t start, uint64_t size)
@@ -262,15 +248,11 @@ static const char *plain(const char *name)
 static enum entry entry_by(const char *any_name)
 {
     const char *name = plain(any_name);
-    enum entry entry = ENTRY_WAITS;
 
-    for (size_t i = 0; i < sizeof(harmless) / sizeof(*harmless); i++) {
-        if (!harmless[i])
-            entry--;
-        else if (strcmp(name, harmless[i]) == 0)
-            return entry;
-    }
-    return ENTRY_UNKNOWN;
+    return is_among(waits_for_events, COUNT(waits_for_events), name) ? ENTRY_WAITS
+           : is_among(holds_no_lock, COUNT(holds_no_lock), name)     ? ENTRY_HARMLESS
+           : is_among(calls_back, COUNT(calls_back), name)           ? ENTRY_CALLS_BACK
+                                                                     : ENTRY_UNKNOWN;
 }
 
 static bool is_reader(const char *any_name)
@@ -279,10 +261,7 @@ static bool is_reader(const char *any_name)
 
     name += strncmp(name, "IO_", 3) == 0 ? 3 : 0;
     name += strncmp(name, "isoc99_", 7) == 0 ? 7 : 0;
-    for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++)
-        if (strcmp(name, readers[i]) == 0)
-            return true;
-    return false;
+    return is_among(readers, COUNT(readers), name);
 }
 
 /* If the program and its allocator are one module, a thread is outside the allocator only if it

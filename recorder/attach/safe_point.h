@@ -5,8 +5,8 @@
  * libdw walks its stack. The thread must not be in ld.so, in an allocator, or in the library, which
  * may hold ld.so's lock. If it is in libc, it must have entered by a function that holds no libc
  * lock, or only that of its stream, while it waits or while it calls foreign code. A stack that
- * cannot be walked is not safe. Other threads run on, so they release their locks. Nor is the stub
- * of a first call safe: that call would not be recorded, and an exec would end the recording.
+ * cannot be walked is not safe. Other threads run on, so they release their locks. Nor is a PLT
+ * stub safe: ld.so would store the real function in the slot, and its calls would not be recorded.
  *
  * Threads: the tracing thread.
  */

@@ -91,7 +91,7 @@ static bool ends_for_a_stop(long long number)
     return false;
 }
 
-void tracee_mend_end(struct user_regs_struct *regs)
+void tracee_make_restartable(struct user_regs_struct *regs)
 {
     if ((long long)regs->rax == -EINTR && ends_for_a_stop((long long)regs->orig_rax))
         regs->rax = (unsigned long long)-RESTART_NO_HANDLER;
@@ -107,7 +107,7 @@ static void mend_call(struct tracee *tracee)
     if (!tracee_get_regs(tracee, &regs))
         return;
     result = regs.rax;
-    tracee_mend_end(&regs);
+    tracee_make_restartable(&regs);
     if (regs.rax != result)
         (void)tracee_set_regs(tracee, &regs);
 }

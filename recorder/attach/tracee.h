@@ -57,7 +57,7 @@ bool tracee_get_regs(struct tracee *tracee, struct user_regs_struct *ret);
 bool tracee_set_regs(struct tracee *tracee, struct user_regs_struct *regs);
 
 /* Makes the kernel restart a system call that the stop has interrupted. */
-void tracee_mend_end(struct user_regs_struct *regs);
+void tracee_make_restartable(struct user_regs_struct *regs);
 
 /* False: the thread has exited, does not stop, or was stopped by a signal, and runs on. err is set
  * only if no thread of the process can be traced. */

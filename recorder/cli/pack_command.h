@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * offline: mtrace-record --pack: makes one packed log from the files of a recording.
+ * pack_command: mtrace-record --pack: makes one packed log from the files of a recording.
  *
  * The input is a raw log (LD_PRELOAD without mtrace-record), or a packed one whose recorder was
  * killed, with its live log beside it; either name is accepted. All readable data goes into a new
@@ -15,8 +15,8 @@
  *
  * Notes: A message reports the unknown case.
  */
-#ifndef MTRACE_RECORDER_OFFLINE_H
-#define MTRACE_RECORDER_OFFLINE_H
+#ifndef MTRACE_RECORDER_PACK_COMMAND_H
+#define MTRACE_RECORDER_PACK_COMMAND_H
 
 #include "lib/base/error.h"
 #include "recorder/session/options.h"

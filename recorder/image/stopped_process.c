@@ -177,7 +177,7 @@ void stopped_process_let_go(struct stopped_process *process)
             struct iovec io = {&regs, sizeof(regs)};
             unsigned long long result = regs.rax;
 
-            tracee_mend_end(&regs);
+            tracee_make_restartable(&regs);
             if (regs.rax != result)
                 (void)ptrace(PTRACE_SETREGSET, thread->tid, NT_PRSTATUS, &io);
         }

@@ -538,7 +538,7 @@ int packing_append_trailer(struct packing *packing, const struct log_header *fil
 
     memcpy(&copy, file, sizeof(copy));
     copy.form = LOG_FORM_PACKED;
-    copy.flags |= live_log_is_cut(packing->live) ? LOG_FLAG_CUT : 0u;
+    copy.flags |= live_log_is_cut(packing->live) ? LOG_FLAG_TRUNCATED : 0u;
     copy.flags |= packing->packed->added_flags;
     n = pack_bytes(packing->pack, &packing->settings, LOG_FRAME_TRAILER, copy.run_id, &copy,
                    sizeof(copy), packing->frame);

@@ -216,7 +216,7 @@ static void find_children(struct attachment *attachment)
 
 int attachment_begin(struct attachment *attachment, const char *settings, struct error *err)
 {
-    struct attaching_answer answer;
+    struct remote_call_result answer;
     struct error busy;
     char *argument = NULL;
     bool is_left;
@@ -255,7 +255,7 @@ bool attachment_has_ended(const struct attachment *attachment)
 }
 
 static int call_detach(pid_t pid, const char *library, uint64_t time_limit_ns,
-                       struct attaching_pace *pace, struct attaching_answer *ret_answer,
+                       struct attaching_pace *pace, struct remote_call_result *ret_answer,
                        struct error *err)
 {
     return attaching_run(&(struct attaching_call){.pid = pid,
@@ -269,7 +269,7 @@ static int call_detach(pid_t pid, const char *library, uint64_t time_limit_ns,
 
 int attachment_detach_step(struct attachment *attachment, bool *ret_is_busy, struct error *err)
 {
-    struct attaching_answer answer;
+    struct remote_call_result answer;
     int code = call_detach(attachment->pid, attachment->library, leave_ns, &attachment->pace,
                            &answer, err);
 
@@ -281,7 +281,7 @@ int attachment_detach_step(struct attachment *attachment, bool *ret_is_busy, str
 static int restore_by_remote_call(pid_t pid, const struct parts *parts, uint64_t time_limit_ns,
                                   struct error *err)
 {
-    struct attaching_answer answer = {.result = 1};
+    struct remote_call_result answer = {.result = 1};
     int code = 0;
 
     for (int i = 0; i < N_LIBRARIES && code == 0 && answer.result != 0; i++)
@@ -303,7 +303,7 @@ void attachment_leave_also(pid_t pid)
 static int detach_patiently(const struct attachment *attachment, int *ret_result, struct error *err)
 {
     struct attaching_pace pace = {.why = NULL};
-    struct attaching_answer answer;
+    struct remote_call_result answer;
     int code = call_detach(attachment->pid, attachment->library, search_ns, &pace, &answer, err);
 
     if (answer.is_busy)
@@ -319,7 +319,7 @@ static int detach_patiently(const struct attachment *attachment, int *ret_result
 static bool never_attached(const struct attachment *attachment)
 {
     const struct attaching_call look = {.pid = attachment->pid, .library = attachment->library};
-    struct attaching_answer answer;
+    struct remote_call_result answer;
     struct error err;
 
     return !has_attached(attachment->pid) && attaching_run(&look, &answer, &err) == 0
@@ -410,7 +410,7 @@ static int check_parts(const struct attachment *attachment, const struct parts *
 {
     const struct attaching_call look = {
         .pid = attachment->pid, .library = attachment->library, .time_limit_ns = search_ns};
-    struct attaching_answer answer;
+    struct remote_call_result answer;
     int code;
 
     if (parts->libraries[ATTACH_LIBRARY] && parts->log.is_writing)

@@ -6,8 +6,8 @@
  * LOG_CONTROL_NAME plus its PID, so no file can be left over or be a link. One message of at
  * most CONTROL_MESSAGE_BYTES goes each way (SOCK_SEQPACKET): the request "PID VERB" or "PID VERB
  * NAME", and an answer of one digit (enum control_answer) and a text. A recorded program requests
- * reports here, too: the verb "ask" with the RUN_ID of its log begins the exchange of
- * struct log_mailbox.
+ * reports here, too: the verb "ask" with the RUN_ID of its log begins the exchange that
+ * LOG_CONTROL_NAME describes.
  *
  * Invariants
  *   CM-1 Both sides check the peer with SO_PEERCRED: CS-2 says which clients are served; a client

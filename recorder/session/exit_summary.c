@@ -170,9 +170,10 @@ static bool has_allocations(const struct exit_summary *exit_summary)
 /* If the reason is known, another line reports it. */
 static void report_that_all_is_missing(const struct exit_summary *exit_summary)
 {
-    bool is_known = was_never_on(exit_summary) || exit_summary->totals.unseen[0]
-                    || exit_summary->children.unseen[0]
-                    || (exit_summary->totals.flags & (LOG_FLAG_FOREIGN_MALLOC | LOG_FLAG_CUT));
+    bool is_known =
+        was_never_on(exit_summary) || exit_summary->totals.unseen[0]
+        || exit_summary->children.unseen[0]
+        || (exit_summary->totals.flags & (LOG_FLAG_FOREIGN_MALLOC | LOG_FLAG_TRUNCATED));
 
     if (is_known || has_allocations(exit_summary))
         return;
@@ -202,8 +203,9 @@ static void report_what_is_partial(const struct exit_summary *exit_summary)
          "recording was off at first: blocks from before it was switched on are missing"},
         {LOG_FLAG_TRACING_WAS_OFF,
          "recording was switched off at times: blocks allocated then are missing"},
-        {LOG_FLAG_CUT, "its live log was truncated while it ran: later events are missing; only "
-                       "mtrace-record may remove or empty files named *.live"},
+        {LOG_FLAG_TRUNCATED,
+         "its live log was truncated while it ran: later events are missing; only "
+         "mtrace-record may remove or empty files named *.live"},
     };
 
     if (was_never_on(exit_summary)) {
@@ -345,7 +347,7 @@ void exit_summary_explain(const struct exit_summary *exit_summary)
     char unseen[PACKING_UNSEEN_BYTES + 16];
 
     (void)snprintf(unseen, sizeof(unseen), "blocks of %s", exit_summary->totals.unseen);
-    if (exit_summary->totals.flags & LOG_FLAG_CUT)
+    if (exit_summary->totals.flags & LOG_FLAG_TRUNCATED)
         reason = "its live log was truncated before any of it was read";
     else if (exit_summary->totals.unseen[0])
         reason = unseen;

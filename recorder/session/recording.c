@@ -519,7 +519,7 @@ static void take_totals(struct recording *recording, const struct log_header *fi
         .n_events = recording->packing->n_events,
         .n_elided = recording->packing->n_elided,
         .file_bytes = (uint64_t)recording->packed.end_offset,
-        .flags = file->flags | (live_log_is_cut(&recording->live) ? LOG_FLAG_CUT : 0u),
+        .flags = file->flags | (live_log_is_cut(&recording->live) ? LOG_FLAG_TRUNCATED : 0u),
         .n_threads = atomic_load_explicit(&file->n_threads, memory_order_relaxed),
         .n_started = atomic_load_explicit(&file->n_children, memory_order_relaxed),
         .end_kind = atomic_load_explicit(&file->end_kind, memory_order_relaxed),

@@ -368,7 +368,7 @@ static void an_event_finds_a_command_after_a_while(void **state)
 
     (void)state;
     begin_again(true);
-    state_clear_wakeup();
+    state_clear_command_pending();
     write_event();
     sequence = segment_log()->next_sequence;
     want(LOG_COMMAND_STOP);

@@ -363,7 +363,7 @@ static void a_live_log_may_be_cut(void **state)
     assert_int_equal(recording_step(recording, 1, &n_packed, NULL), 0);
     end(recording, &fake, &totals);
     assert_int_equal(totals.n_events, 30000);
-    assert_true(totals.flags & LOG_FLAG_CUT);
+    assert_true(totals.flags & LOG_FLAG_TRUNCATED);
     assert_true(totals.is_attached);
     assert_int_not_equal(access(live_path, F_OK), 0);
     file = fopen(path, "rb");
@@ -393,7 +393,7 @@ static void a_live_log_may_be_made_huge(void **state)
     atomic_store(&fake.log.file->n_nodes, UINT32_MAX);
     end(recording, &fake, &totals);
     assert_int_equal(totals.n_events, 30000);
-    assert_false(totals.flags & LOG_FLAG_CUT);
+    assert_false(totals.flags & LOG_FLAG_TRUNCATED);
 }
 
 /* Stores anywhere and at any time, from a process of its own. */
