@@ -122,6 +122,11 @@ static int set_wide(struct query_options *options, const char *text, struct erro
     return set_flag("wide", text, &options->is_wide, err);
 }
 
+static int set_confidential(struct query_options *options, const char *text, struct error *err)
+{
+    return set_flag("confidential", text, &options->is_confidential, err);
+}
+
 static int set_stacks(struct query_options *options, const char *text, struct error *err)
 {
     return set_flag("stacks", text, &options->has_stacks, err);
@@ -246,6 +251,8 @@ static const struct parameter {
       "json and csv have raw numbers: bytes and nanoseconds [table]", QUERIES_LOOK},
      set_format},
     {{"wide", NULL, NULL, "names, paths and columns in full", QUERIES_LOOK}, set_wide},
+    {{"confidential", NULL, NULL, "leave out folders and command lines", QUERIES_LOOK},
+     set_confidential},
     {{"stacks", NULL, NULL, "the stack of each row, too; of a call site the heaviest",
       QUERIES_LOOK},
      set_stacks},

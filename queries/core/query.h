@@ -61,7 +61,8 @@ struct query_options {
     bool is_wide;
     bool has_stacks; /* print the stack of each row */
     bool is_sql_shown;
-    bool is_untrusted; /* untrusted request: opens no file but the database */
+    bool is_confidential; /* paths and command lines are left out */
+    bool is_untrusted;    /* untrusted request: opens no file but the database */
 };
 
 struct query {

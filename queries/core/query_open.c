@@ -6,6 +6,7 @@
 #include "queries/core/command.h"
 #include "queries/core/notes.h"
 #include "queries/core/query.h"
+#include "queries/db/hidden_paths.h"
 #include "queries/db/suppressions.h"
 #include "queries/filter/blame.h"
 #include "queries/filter/filter_sql.h"
@@ -241,6 +242,8 @@ int query_open(struct query *query, struct error *err)
         return 0;
     quote_path(query);
     rc = rundb_open(&query->database, query->options->database_path, query->stop, err);
+    if (rc == 0 && query->options->is_confidential)
+        rc = hidden_paths_install(&query->database, err);
     if (rc == 0)
         rc = install_blame(query, err);
     if (rc == 0)

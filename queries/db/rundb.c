@@ -94,6 +94,9 @@ static int authorize(void *context, int action, const char *first, const char *s
     (void)trigger;
     switch (action) {
     case SQLITE_READ:
+        if (database->is_hidden && schema && strcmp(schema, "main") == 0
+            && database->is_hidden(first))
+            return SQLITE_DENY;
         if (is_left_out(database, first, schema))
             return SQLITE_DENY;
         database->rows_read |= rows_of(first);
@@ -323,7 +326,10 @@ int rundb_prepare(const struct rundb *database, const char *sql, struct sqlite3_
         if (database->left_out)
             return rundb_error(database, "reading", err);
         if (sqlite3_errcode(database->handle) == SQLITE_AUTH)
-            return error_set(err, ERROR_USAGE, "only reading is allowed: one SELECT");
+            return error_set(err, ERROR_USAGE, "only reading is allowed: one SELECT%s",
+                             database->is_hidden
+                                 ? "; with --confidential no table of 'main' that has paths"
+                                 : "");
         if (sqlite3_errcode(database->handle) == SQLITE_ERROR)
             return error_set(err, ERROR_USAGE, "cannot run the statement: %s",
                              sqlite3_errmsg(database->handle));

@@ -50,7 +50,9 @@ struct rundb {
     struct sqlite3 *handle;
     const char *path;
     struct database_guard guard;
-    bool is_slim;      /* it has no rows of allocations */
+    bool is_slim; /* it has no rows of allocations */
+    /* tables of the file that statements may not read; NULL: none (hidden_paths.h) */
+    bool (*is_hidden)(const char *table);
     bool refuses_rows; /* reading tables of rows is refused */
     bool is_aggregate; /* slim except for the blocks live at the end: a bounded log (--aggregate) */
     bool is_early;     /* no rows yet: the log still grows */

@@ -194,7 +194,7 @@ static int answer_general(const struct request_place *place, struct exchange *ex
     if (strcmp(exchange->path, "/api/v1/openapi.json") == 0)
         openapi_print(exchange->out);
     else
-        api_meta_print(exchange->out, place->recordings);
+        api_meta_print(exchange->out, place->recordings, place->is_confidential);
     return 0;
 }
 

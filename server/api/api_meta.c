@@ -54,7 +54,7 @@ static void print_process(FILE *out, const struct recording_process *process)
     (void)fputc('}', out);
 }
 
-static void print_recording(FILE *out, const struct recording *recording)
+static void print_recording(FILE *out, const struct recording *recording, bool is_confidential)
 {
     bool is_growing = recording_is_growing(recording);
     struct recording now;
@@ -63,7 +63,7 @@ static void print_recording(FILE *out, const struct recording *recording)
     (void)fprintf(out, "{\"id\":\"%s\",", recording->id);
     print_text(out, "name", recording->name);
     (void)fputc(',', out);
-    print_text(out, "executable", recording->executable);
+    print_text(out, "executable", is_confidential ? NULL : recording->executable);
     (void)fputc(',', out);
     print_flag(out, "is_growing", is_growing);
     (void)fprintf(
@@ -74,12 +74,12 @@ static void print_recording(FILE *out, const struct recording *recording)
     recordings_read_done(&now);
 }
 
-static void print_recordings(FILE *out, const struct recordings *recordings)
+static void print_recordings(FILE *out, const struct recordings *recordings, bool is_confidential)
 {
     (void)fputs("\"recordings\":[", out);
     for (size_t i = 0; i < recordings->n_items; i++) {
         (void)fputs(i > 0 ? ",\n" : "", out);
-        print_recording(out, &recordings->items[i]);
+        print_recording(out, &recordings->items[i], is_confidential);
     }
     (void)fputs("],\n", out);
 }
@@ -236,12 +236,12 @@ static void print_parameters(FILE *out, const char *title, bool is_filters)
     (void)fputs("]", out);
 }
 
-void api_meta_print(FILE *out, const struct recordings *recordings)
+void api_meta_print(FILE *out, const struct recordings *recordings, bool is_confidential)
 {
     (void)fputc('{', out);
     print_text(out, "version", MTRACE_VERSION);
     (void)fputs(",\n", out);
-    print_recordings(out, recordings);
+    print_recordings(out, recordings, is_confidential);
     print_commands(out);
     print_parameters(out, "filters", true);
     (void)fputs(",\n", out);

@@ -6,10 +6,12 @@
 #ifndef MTRACE_SERVER_API_META_H
 #define MTRACE_SERVER_API_META_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct recordings;
 
-void api_meta_print(FILE *out, const struct recordings *recordings);
+/* is_confidential: without paths of executables. */
+void api_meta_print(FILE *out, const struct recordings *recordings, bool is_confidential);
 
 #endif

@@ -214,6 +214,8 @@ int source_text_answer(const struct request_place *place, const struct recording
     struct source *source;
     int rc;
 
+    if (place->is_confidential)
+        return error_set(err, ERROR_NOT_FOUND, "source files are not shown (--confidential)");
     if (!path || !*path)
         return error_set(err, ERROR_USAGE, "source needs path: the whole path of a source file");
     source = calloc(1, sizeof(*source));

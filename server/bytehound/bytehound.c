@@ -4,6 +4,7 @@
 #include "lib/base/error.h"
 #include "lib/base/monotonic.h"
 #include "lib/base/units.h"
+#include "queries/db/hidden_paths.h"
 #include "server/bytehound/bytehound_filter.h"
 #include "server/bytehound/bytehound_parts.h"
 #include "server/core/query_watchdog.h"
@@ -92,7 +93,10 @@ static int open_database(struct bytehound *self, struct error *err)
     rc = rundb_open(&self->database, self->recording->path, &self->stop, err);
     if (rc != 0)
         return rc;
-    rc = rundb_offer_views(&self->database, err);
+    if (self->place->is_confidential)
+        rc = hidden_paths_install(&self->database, err);
+    if (rc == 0)
+        rc = rundb_offer_views(&self->database, err);
     if (rc == 0)
         rc = rundb_lock(&self->database, err);
     if (rc == 0)

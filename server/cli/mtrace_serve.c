@@ -31,6 +31,7 @@ enum option_key {
     KEY_SQL_TIMEOUT,
     KEY_FOLLOW,
     KEY_SOURCE_DIR,
+    KEY_CONFIDENTIAL,
 };
 
 enum {
@@ -44,6 +45,8 @@ static const struct argp_option argp_options[] = {
      "Listen there instead of on 127.0.0.1; clients then need the token that is printed", 0},
     {"source-dir", KEY_SOURCE_DIR, "DIR", 0,
      "With --listen: show source files of the recording that are below DIR [none]", 0},
+    {"confidential", KEY_CONFIDENTIAL, 0, 0, "Leave out folders, command lines and source files",
+     0},
     {"open", KEY_OPEN, 0, 0, "Show the page in the browser", 0},
     {"sql-timeout", KEY_SQL_TIMEOUT, "TIME", 0, "End a statement of a client after so long [5s]",
      0},
@@ -104,6 +107,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->place.source_dir = realpath(value, NULL);
         if (!arguments->place.source_dir)
             argp_error(state, "--source-dir '%s': %s", value, strerror(errno));
+        return 0;
+    case KEY_CONFIDENTIAL:
+        arguments->place.is_confidential = true;
         return 0;
     case KEY_OPEN:
         arguments->is_opened = true;

@@ -105,7 +105,7 @@ static bool is_own(const struct request *asked, const char *name)
 /* A query, and its parameters as names and values, for the process that runs a statement. */
 struct draft {
     struct query_request *request;
-    const char *pairs[2 * (EXCHANGE_MAX_PARAMETERS + 4)];
+    const char *pairs[2 * (EXCHANGE_MAX_PARAMETERS + 5)];
     size_t n_pairs;
 };
 
@@ -162,9 +162,9 @@ static void choose_type(struct exchange *exchange, const struct command *command
     }
 }
 
-static int make_request(struct draft *draft, const struct command *command,
-                        const struct recording *recording, const struct request *asked,
-                        struct exchange *exchange, struct error *err)
+static int make_request(const struct request_place *place, struct draft *draft,
+                        const struct command *command, const struct recording *recording,
+                        const struct request *asked, struct exchange *exchange, struct error *err)
 {
     bool is_json = asked->is_json || (!command->draws && !exchange_parameter(exchange, "format"));
     int rc = queries_set_database(draft->request, recording->path, err);
@@ -174,6 +174,8 @@ static int make_request(struct draft *draft, const struct command *command,
         choose_type(exchange, command);
     if (rc == 0 && is_json)
         rc = give(draft, "format", "json", err);
+    if (rc == 0 && place->is_confidential)
+        rc = give(draft, "confidential", "yes", err);
     if (rc == 0 && exchange->body && !asked->argument)
         rc = give(draft, "argument", exchange->body, err);
     return rc == 0 ? set_parameters(draft, asked, exchange, err) : rc;
@@ -271,7 +273,7 @@ static int ask(const struct request_place *place, const struct command *command,
 
     if (!draft.request)
         return error_set(err, ERROR_NOMEM, "no memory for a request");
-    rc = make_request(&draft, command, recording, asked, exchange, err);
+    rc = make_request(place, &draft, command, recording, asked, exchange, err);
     if (rc == 0)
         rc = is_own_sql ? ask_own_sql(place, recording, asked, &draft, exchange, err)
                         : ask_in_time(place, draft.request, asked, exchange, err);

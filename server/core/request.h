@@ -35,6 +35,7 @@ struct request_place {
     const char *sql_limit;  /* of a statement of the client */
     const char *program;    /* runs such a statement (statement.h); NULL: they are refused */
     const char *source_dir; /* source files below it may be read; canonical; NULL: none */
+    bool is_confidential;   /* paths and command lines are left out */
     bool is_open;           /* to other machines: source files outside of source_dir are not read */
 };
 

@@ -381,6 +381,11 @@ def strangers(tools, folder, database):
             expect("a policy", "default-src 'none'" in answered["Content-Security-Policy"], True)
         reply = raw_answer(server, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
         expect("two hosts", (reply.split(b" ")[1], b"more than one host" in reply), (b"400", True))
+    with Server(["--confidential", database], folder) as server:
+        expect("source files that are confidential", error_of(server.ask("/api/v1/last/source?path=/etc/passwd"))[0], 404)
+        for route in ("/api/v1/last/by-module", "/api/v1", "/list"):
+            text = server.rows(route).decode()
+            expect(f"folders in {route}", [part for part in ("/usr/", "/lib/", str(folder)) if part in text], [])
     with Server(["--listen", "127.0.0.1", database], folder) as server:
         expect("without a token", error_of(server.ask(path))[0], 401)
         expect("a wrong token", error_of(server.ask(path, headers={"Authorization": "Bearer " + server.token[:-1] + "!"}))[0], 401)
