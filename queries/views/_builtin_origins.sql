@@ -18,4 +18,6 @@ VALUES
   -- Initializers of libstdc++ allocate nothing themselves except the memory for exceptions (see above).
   ('made by libstdc++ as it was loaded', '*/libstdc++.so.6*', '*/ld-linux*.so.[0-9]'),
   ('made by libstdc++ as it was loaded', '*/libstdc++.so.6*', '*/ld64.so.[0-9]'),
-  ('made by libstdc++ as it was loaded', '*/libstdc++.so.6*', '*/ld-2.[0-9]*.so');
+  ('made by libstdc++ as it was loaded', '*/libstdc++.so.6*', '*/ld-2.[0-9]*.so'),
+  -- omp_alloc is called by the program: its blocks are the program's.
+  ('made by libgomp for its threads', '*/libgomp.so.1*', '*/libgomp.so.1*');

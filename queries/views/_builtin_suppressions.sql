@@ -37,6 +37,11 @@ VALUES
   (1017, 'leak:^g_type_init', 'g_type_init*'),
   (1018, 'leak:^g_intern_', 'g_intern_*'),
   (1019, 'leak:^g_quark_', 'g_quark_*'),
+  -- libquadmath registers its formats for printf as it is loaded. Rust keeps what it knows about the stack of each thread.
+  (1026, 'leak:register_printf_', '*register_printf_*'),
+  (1027, 'leak:^std::rt::init$', 'std::rt::init'),
+  (1028, 'leak:^std::sys::*::stack_overflow::', 'std::sys::*::stack_overflow::*'),
   -- The same for libraries without symbols.
   (1020, 'made by the dynamic loader', NULL),
-  (1021, 'made by libstdc++ as it was loaded', NULL);
+  (1021, 'made by libstdc++ as it was loaded', NULL),
+  (1029, 'made by libgomp for its threads', NULL);

@@ -381,6 +381,8 @@ def openmp(place):
     expect(by_thread == [(1250, 250)] * 4, f"four threads have equal shares, counted are {by_thread}")
     blamed = database.rows("SELECT source, line, leaked_blocks FROM leaks WHERE leaked_bytes = 1777000")
     expect(len(blamed) == 1 and blamed[0][0].endswith("made.c") and blamed[0][1:] == (line_of(OPENMP, "/* kept */"), 1000), f"blamed is {blamed}")
+    kept_by_library = database.rows("SELECT DISTINCT suppressed_by FROM leaks WHERE leaked_bytes NOT IN (1777000) AND module LIKE '%libgomp%'")
+    expect(kept_by_library == [("made by libgomp for its threads",)], f"of libgomp are left {kept_by_library}")
     beside_others(place, argv, database, 0.01)
 
 
@@ -436,6 +438,8 @@ def fortran(place):
     expect(blamed == [("__forest_MOD_grow", line_of(FORTRAN, "! kept"), 100)], f"blamed is {blamed}")
     counted = database.rows("SELECT count(*), sum(is_leaked) FROM allocations WHERE size_bytes = 2000")
     expect(counted == [(100, 0)], f"50 results and 50 copies of them are temporary, counted are {counted}")
+    others = database.rows("SELECT function, module FROM leaks WHERE leaked_bytes <> 100000 AND suppressed_by IS NULL AND module LIKE '%/lib%'")
+    expect(not others, f"of libraries are left {others}")
     beside_others(place, argv, database, 0.01)
 
 
