@@ -5,7 +5,6 @@
 #include "importer/read/event_queue.h"
 #include "importer/symbols/call_sites.h"
 #include "importer/symbols/embedded_symbols.h"
-#include "importer/symbols/function_totals.h"
 #include "importer/symbols/site_tables.h"
 #include "importer/totals/statistics_run.h"
 #include "importer/write/process_filter.h"
@@ -16,6 +15,7 @@
 #include "lib/base/monotonic.h"
 #include "lib/base/utf8.h"
 #include "lib/sqlite/database_guard.h"
+#include "lib/totals/function_totals.h"
 
 #include <inttypes.h>
 #include <stdio.h>

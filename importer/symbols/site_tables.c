@@ -4,10 +4,10 @@
 #include "importer/symbols/site_allocations.h"
 #include "importer/symbols/site_totals.h"
 #include "importer/symbols/stack_rules.h"
-#include "importer/symbols/touched_ids.h"
 #include "importer/write/database.h"
 #include "lib/base/saturating.h"
 #include "lib/sqlite/database_guard.h"
+#include "lib/totals/touched_ids.h"
 
 #include <stdint.h>
 #include <stdlib.h>
