@@ -252,7 +252,7 @@ static int write_sites(struct import *import, sqlite3 *db, struct error *err)
     if (code == 0)
         code = function_totals_write(db, err);
     if (code == 0)
-        code = site_tables_write(db, &sites, import->statistics, err);
+        code = site_tables_write(db, &sites, err);
     free(sites.ids);
     return code;
 }
@@ -636,7 +636,7 @@ int import_resymbolize(const char *target, const struct symbols_options *symbols
     if (code == 0)
         code = function_totals_write(database_sqlite(database), err);
     if (code == 0)
-        code = site_tables_write(database_sqlite(database), &sites, NULL, err);
+        code = site_tables_write(database_sqlite(database), &sites, err);
     if (code == 0)
         code = database_commit(database, err);
     free(sites.ids);

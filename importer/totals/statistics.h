@@ -67,9 +67,6 @@ bool statistics_continue(struct statistics *statistics, const struct definitions
  * rows. Before the first event. */
 int statistics_keep_moments(struct statistics *statistics, struct error *err);
 
-/* leaked_allocations as pair_totals_entry. After statistics_finish. */
-const struct hash_map *statistics_leaked_allocations(const struct statistics *statistics);
-
 /* The process is about to exit: statistics_finish and statistics_free do not free memory. Before
  * statistics_leave_out and statistics_finish. */
 void statistics_keep_memory(struct statistics *statistics);
