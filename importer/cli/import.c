@@ -5,9 +5,7 @@
 #include "importer/read/event_queue.h"
 #include "importer/symbols/call_sites.h"
 #include "importer/symbols/embedded_symbols.h"
-#include "importer/symbols/function_totals.h"
 #include "importer/symbols/site_tables.h"
-#include "importer/totals/statistics_run.h"
 #include "importer/write/process_filter.h"
 #include "importer/write/row_writer.h"
 #include "importer/write/stack_index.h"
@@ -16,6 +14,7 @@
 #include "lib/base/monotonic.h"
 #include "lib/base/utf8.h"
 #include "lib/sqlite/database_guard.h"
+#include "lib/totals/function_totals.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -88,14 +87,6 @@ static MTRACE_HOT int take_batch(struct import *import, struct sample_stream *sa
 
     for (size_t i = 0; code == 0 && i < batch->n_events; i++) {
         const struct event *event = &batch->events[i];
-        size_t n = 0;
-        if (event->process == process)
-            code = statistics_run_take(import->statistics, event, batch->n_events - i, due_ns, &n,
-                                       err);
-        if (n || code) {
-            i += n - 1;
-            continue;
-        }
         if (mtrace_unlikely(event->process != process || due_ns <= event->time_ns)) {
             process = event->process;
             if (sample_stream_time(samples, process) <= event->time_ns)
@@ -252,7 +243,7 @@ static int write_sites(struct import *import, sqlite3 *db, struct error *err)
     if (code == 0)
         code = function_totals_write(db, err);
     if (code == 0)
-        code = site_tables_write(db, &sites, import->statistics, err);
+        code = site_tables_write(db, &sites, err);
     free(sites.ids);
     return code;
 }
@@ -636,7 +627,7 @@ int import_resymbolize(const char *target, const struct symbols_options *symbols
     if (code == 0)
         code = function_totals_write(database_sqlite(database), err);
     if (code == 0)
-        code = site_tables_write(database_sqlite(database), &sites, NULL, err);
+        code = site_tables_write(database_sqlite(database), &sites, err);
     if (code == 0)
         code = database_commit(database, err);
     free(sites.ids);

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/site_tables.h"
 
-#include "importer/symbols/site_allocations.h"
-#include "importer/symbols/site_totals.h"
-#include "importer/symbols/stack_rules.h"
-#include "importer/symbols/touched_ids.h"
 #include "importer/write/database.h"
 #include "lib/base/saturating.h"
 #include "lib/sqlite/database_guard.h"
+#include "lib/totals/touched_ids.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -128,68 +125,31 @@ static int write_snapshots(sqlite3 *db, struct sites *sites, struct error *err)
     return code;
 }
 
-static const char *const delete_all =
+static const char before_sql[] =
     "DELETE FROM site_totals; DELETE FROM site_leaks; DELETE FROM site_frees;"
     "DELETE FROM suppressed_stacks; DELETE FROM snapshot_sites; DELETE FROM site_shapes;"
-    "DELETE FROM site_growth; DELETE FROM site_leak_times;";
+    "DELETE FROM site_growth; DELETE FROM site_leak_times;"
+    "INSERT INTO site_totals SELECT * FROM _site_totals;"
+    "INSERT INTO site_frees SELECT * FROM _site_frees;"
+    "INSERT INTO suppressed_stacks SELECT * FROM _suppressed_stacks;";
 
-/* Writes the totals from memory, or from the tables. */
-static int write_totals(sqlite3 *db, const struct statistics *statistics,
-                        const struct site_of_stack *sites, struct error *err)
+/* They need snapshot_sites. */
+static const char after_sql[] = "INSERT INTO site_leak_times SELECT * FROM _site_leak_times;"
+                                "INSERT INTO site_shapes SELECT * FROM _site_shapes;"
+                                "INSERT INTO site_leaks SELECT * FROM _site_leaks;"
+                                "INSERT INTO site_growth SELECT * FROM _site_growth;";
+
+int site_tables_write(sqlite3 *db, const struct site_of_stack *of_stack, struct error *err)
 {
-    return statistics ? site_totals_write_totals(db, statistics, sites, err)
-                      : database_execute(db,
-                                         "INSERT INTO site_totals SELECT * FROM _site_totals;"
-                                         "INSERT INTO site_frees SELECT * FROM _site_frees;",
-                                         err);
-}
-
-static int write_leaks(sqlite3 *db, const struct statistics *statistics,
-                       const struct site_of_stack *sites, const struct stack_rules *rules,
-                       struct error *err)
-{
-    return statistics
-               ? site_totals_write_leaks(db, statistics, sites, rules, err)
-               : database_execute(db, "INSERT INTO site_leaks SELECT * FROM _site_leaks", err);
-}
-
-static int write_leaks_and_growth(sqlite3 *db, const struct statistics *statistics,
-                                  struct sites *sites, struct stack_rules *rules, struct error *err)
-{
-    const struct site_of_stack *of_stack = sites->of_stack;
-    int code =
-        database_execute(db, "INSERT INTO suppressed_stacks SELECT * FROM _suppressed_stacks", err);
+    struct sites sites = {.of_stack = of_stack};
+    int code = database_execute(db, before_sql, err);
 
     if (code == 0)
-        code = stack_rules_read(db, rules, err);
+        code = sites_new(db, &sites, err);
     if (code == 0)
-        code = write_snapshots(db, sites, err);
+        code = write_snapshots(db, &sites, err);
     if (code == 0)
-        code = site_allocations_write(db, of_stack, rules,
-                                      statistics ? statistics_leaked_allocations(statistics) : NULL,
-                                      err);
-    if (code == 0)
-        code = database_execute(db, "INSERT INTO site_shapes SELECT * FROM _site_shapes", err);
-    if (code == 0)
-        code = write_leaks(db, statistics, of_stack, rules, err);
-    return code ? code
-                : database_execute(db, "INSERT INTO site_growth SELECT * FROM _site_growth", err);
-}
-
-int site_tables_write(sqlite3 *db, const struct site_of_stack *sites,
-                      const struct statistics *statistics, struct error *err)
-{
-    struct sites of_snapshots = {.of_stack = sites};
-    struct stack_rules rules = {.list = NULL};
-    int code = database_execute(db, delete_all, err);
-
-    if (code == 0)
-        code = write_totals(db, statistics, sites, err);
-    if (code == 0)
-        code = sites_new(db, &of_snapshots, err);
-    if (code == 0)
-        code = write_leaks_and_growth(db, statistics, &of_snapshots, &rules, err);
-    stack_rules_done(&rules);
-    sites_done(&of_snapshots);
+        code = database_execute(db, after_sql, err);
+    sites_done(&sites);
     return code;
 }

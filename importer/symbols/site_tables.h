@@ -4,8 +4,8 @@
  * site_frees, suppressed_stacks, snapshot_sites, site_leak_times, site_shapes and
  * site_growth.
  *
- * Each table has the result of the view of its name with a leading underscore. Those over all
- * snapshots, time buckets and stacks are counted in memory, because SQLite would sort them.
+ * Each table has the result of the view of its name with a leading underscore. snapshot_sites is
+ * counted in memory, because SQLite would sort all snapshots.
  *
  * Invariants
  *   ST-1 Existing rows are replaced.
@@ -21,11 +21,7 @@
 
 #include <sqlite3.h>
 
-struct statistics;
-
-/* Needs all other totals, and names and call sites of the code. statistics: after
- * statistics_finish, with the ids of the database; NULL: they are read from the tables. */
-int site_tables_write(sqlite3 *db, const struct site_of_stack *sites,
-                      const struct statistics *statistics, struct error *err);
+/* Needs all other totals, and names and call sites of the code. */
+int site_tables_write(sqlite3 *db, const struct site_of_stack *of_stack, struct error *err);
 
 #endif

@@ -259,11 +259,6 @@ int statistics_keep_moments(struct statistics *statistics, struct error *err)
     return moment_blocks_new(statistics->room.n_processes, &statistics->blocks, err);
 }
 
-const struct hash_map *statistics_leaked_allocations(const struct statistics *statistics)
-{
-    return &statistics->totals->leaked_allocations;
-}
-
 void statistics_keep_memory(struct statistics *statistics)
 {
     statistics->keeps_memory = true;

@@ -68,9 +68,6 @@ bool statistics_continue(struct statistics *statistics, const struct definitions
  * rows. Before the first event. */
 int statistics_keep_moments(struct statistics *statistics, struct error *err);
 
-/* leaked_allocations as pair_totals_entry. After statistics_finish. */
-const struct hash_map *statistics_leaked_allocations(const struct statistics *statistics);
-
 /* The process is about to exit: statistics_finish and statistics_free do not free memory. Before
  * statistics_leave_rows_out and statistics_finish. */
 void statistics_keep_memory(struct statistics *statistics);
@@ -324,15 +321,6 @@ static inline uint32_t statistics_known_backtrace(uint32_t backtrace)
 {
     return backtrace == DEFINITIONS_NO_BACKTRACE ? 0 : backtrace;
 }
-
-/* Reports a new peak to moment_blocks. Call when time advances, before a later free is counted. */
-void statistics_emit_peak(const struct statistics *statistics, uint32_t process);
-
-/* Reports a block that lies in no heap. */
-int statistics_mapped_block(struct statistics *statistics, uint32_t process, uint64_t address,
-                            uint64_t usable_bytes, struct error *err);
-void statistics_mapped_block_ended(struct statistics *statistics, uint32_t process,
-                                   uint64_t address);
 
 /* Cached lookups for the process of most of the next events. */
 struct expecting {

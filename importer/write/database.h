@@ -17,6 +17,7 @@
 #define MTRACE_IMPORTER_DATABASE_H
 
 #include "lib/base/error.h"
+#include "lib/sqlite/database_statements.h"
 
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -65,33 +66,5 @@ sqlite3 *database_sqlite(struct database *database);
 
 /* ERROR_IO unless the file system of `path` has needed_bytes left. */
 int database_check_space(const char *path, uint64_t needed_bytes, struct error *err);
-
-/* ---- statements: `db` is any connection; messages end with SQLite's message ---- */
-
-int database_execute(sqlite3 *db, const char *sql, struct error *err);
-
-/* Finalize with sqlite3_finalize. */
-int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct error *err);
-
-/* The number in the first row of `sql`, which must have one. For the highest id use
- * database_ids. */
-int database_get_count(sqlite3 *db, const char *sql, size_t *ret_count, struct error *err);
-
-/*
- * Inserts one row: binds the values in order, steps and resets. A character of `types` per value:
- *   i  int64_t            u  uint64_t           z  uint64_t, 0 means NULL
- *   m  uint64_t, UINT64_MAX means NULL
- *   o  int64_t, negative means NULL
- *   t  const char *, NULL means NULL; must live until the call returns
- *   n  no argument: NULL
- */
-int database_insert(sqlite3_stmt *statement, struct error *err, const char *types, ...);
-
-/* Fills err with SQLite's last error on db; returns the code that fits (ERROR_IO when the disk is
- * full, else ERROR_DATABASE). */
-int database_error(sqlite3 *db, struct error *err);
-
-/* The same for a write to its file that failed with errnum outside of SQLite. */
-int database_write_error(sqlite3 *db, int errnum, struct error *err);
 
 #endif

@@ -77,6 +77,7 @@ struct command {
     bool is_over_time;   /* about growth: --from and --to are the analysis range */
     bool is_of_leaks;    /* only about leaks: with --at, as if the run had ended then */
     bool has_own_peaks;  /* shows peaks of stacks */
+    bool has_functions;  /* reads totals of functions or modules */
     bool has_no_rows;    /* takes no --fail-if, --sort-by, --order, --count or --skip */
     bool has_count;      /* takes the last two although it has no rows */
     bool has_after;      /* rows are allocations: takes --after */

@@ -26,6 +26,7 @@ int query_install_filters(struct query *query, struct error *err)
         .is_of_leaks = options->command->is_of_leaks,
         .is_blamed_again = options->blame_past != NULL,
         .has_own_peaks = options->command->has_own_peaks,
+        .has_functions = options->command->has_functions,
         .show_sql = options->is_sql_shown ? query->out : NULL};
 
     return filtered_totals_install(&query->database, &request, err);

@@ -241,7 +241,6 @@ int rundb_compute(struct rundb *database, unsigned tables, struct error *err)
         {RUNDB_SITE_LEAKS | RUNDB_SITE_GROWTH, "site_shapes AS SELECT * FROM _site_shapes", NULL},
         {RUNDB_SITE_LEAKS, "site_leaks AS SELECT * FROM _site_leaks", NULL},
         {RUNDB_SITE_FREES, "site_frees AS SELECT * FROM _site_frees", NULL},
-        {RUNDB_MODULE_TOTALS, "module_totals AS SELECT * FROM _module_totals", NULL},
         {RUNDB_SITE_GROWTH, "site_growth AS SELECT * FROM _site_growth", NULL},
         {RUNDB_SUPPRESSED_STACKS, NULL, "suppressed_stacks"},
         {RUNDB_SNAPSHOT_SITES, NULL, "snapshot_sites"},

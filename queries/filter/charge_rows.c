@@ -275,18 +275,9 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
 
 /* ---- tables ---- */
 
-#define NUMBERS                                                                            \
-    "allocated_blocks INTEGER, allocated_bytes INTEGER, freed_blocks INTEGER, freed_bytes" \
-    " INTEGER, freed_elsewhere_blocks INTEGER, freed_elsewhere_bytes INTEGER,"             \
-    " moved_in_blocks INTEGER, moved_in_bytes INTEGER, moved_out_blocks INTEGER,"          \
-    " moved_out_bytes INTEGER, leaked_blocks INTEGER, leaked_bytes INTEGER, peak_bytes"    \
-    " INTEGER, peak_ns INTEGER, allocated_bytes_margin REAL, leaked_bytes_margin REAL,"    \
-    " peak_bytes_margin REAL"
-
 static const char tables_sql[] =
-    "CREATE TEMP TABLE group_totals(process_id INTEGER, group_id INTEGER, " NUMBERS
-    ", PRIMARY KEY (process_id, group_id)) WITHOUT ROWID;"
-    "CREATE TEMP TABLE tag_totals(process_id INTEGER, key TEXT, value TEXT, " NUMBERS ");";
+    "CREATE TEMP TABLE group_totals AS SELECT * FROM main.group_totals WHERE 0;"
+    "CREATE TEMP TABLE tag_totals AS SELECT * FROM main.tag_totals WHERE 0;";
 
 #define VALUES \
     "?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, nullif(?16, -1), ?17, ?18, ?19"

@@ -2,6 +2,7 @@
 #include "queries/filter/filtered_totals.h"
 
 #include "lib/base/error.h"
+#include "lib/totals/function_totals.h"
 #include "queries/db/rundb.h"
 #include "queries/filter/filter_sql.h"
 #include "queries/filter/level_rows.h"
@@ -41,48 +42,21 @@ static const char views_sql[] =
     "CREATE TEMP VIEW unclaimed_totals AS SELECT u.* FROM main.unclaimed_totals AS u JOIN object_walks AS w ON w.walk_id = u.walk_id"
     " JOIN temp.backtrace_totals AS t ON t.process_id = w.process_id AND t.backtrace_id = u.backtrace_id;";
 
-/* The margin of a sum is the root of the summed squares of its parts; NULL if not sampled. */
-#define SQUARE(number) ", sum(t." number "_margin * t." number "_margin) AS " number "_square"
-#define SQUARES \
-    SQUARE("allocated_blocks") SQUARE("allocated_bytes") SQUARE("leaked_bytes") SQUARE("peak_bytes")
-#define SELF_MARGIN(number)                                                                        \
-    "sqrt(iif(t." number "_square IS NULL, NULL, ifnull(s." number "_square, 0))) AS self_" number \
-    "_margin"
-#define TOTAL_MARGIN(number) "sqrt(t." number "_square) AS total_" number "_margin"
-
-/* Functions were summed over all stacks; here over the selected ones. A function's outermost nodes
- * cover its stacks once, however deep it recurses. */
 static const char functions_sql[] =
-    "CREATE TEMP VIEW function_totals AS"
-    " WITH nodes AS (SELECT DISTINCT l.function_id, b.backtrace_id, b.last_descendant_id"
-    "   FROM frame_lines AS l JOIN backtraces AS b ON b.frame_id = l.frame_id WHERE l.function_id IS NOT NULL),"
-    " covered AS (SELECT *, max(last_descendant_id) OVER (PARTITION BY function_id ORDER BY backtrace_id"
-    "   ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_id FROM nodes),"
-    " outermost AS MATERIALIZED (SELECT * FROM covered WHERE covered_id IS NULL OR backtrace_id > covered_id),"
-    " total AS MATERIALIZED (SELECT t.process_id, o.function_id, sum(t.allocated_blocks) AS allocated_blocks,"
-    "   sum(t.allocated_bytes) AS allocated_bytes, sum(t.leaked_bytes) AS leaked_bytes, sum(t.peak_bytes) AS peak_bytes,"
-    "   sum(t.temporary_blocks) AS temporary_blocks" SQUARES
-    "   FROM processes AS p CROSS JOIN outermost AS o CROSS JOIN temp.backtrace_totals AS t"
-    "   ON t.process_id = p.process_id AND t.backtrace_id BETWEEN o.backtrace_id AND o.last_descendant_id GROUP BY 1, 2),"
-    " self AS MATERIALIZED (SELECT t.process_id, c.function_id, sum(t.allocated_blocks) AS allocated_blocks,"
-    "   sum(t.allocated_bytes) AS allocated_bytes, sum(t.leaked_bytes) AS leaked_bytes, sum(t.peak_bytes) AS peak_bytes,"
-    "   sum(t.temporary_blocks) AS temporary_blocks" SQUARES
-    "   FROM temp.backtrace_totals AS t JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id"
-    "   JOIN call_sites AS c ON c.call_site_id = b.call_site_id GROUP BY 1, 2)"
-    " SELECT t.process_id, t.function_id, ifnull(s.allocated_blocks, 0) AS self_allocated_blocks,"
-    "   ifnull(s.allocated_bytes, 0) AS self_allocated_bytes, ifnull(s.leaked_bytes, 0) AS self_leaked_bytes,"
-    "   ifnull(s.peak_bytes, 0) AS self_peak_bytes, ifnull(s.temporary_blocks, 0) AS self_temporary_blocks,"
-    "   t.allocated_blocks AS total_allocated_blocks, t.allocated_bytes AS total_allocated_bytes,"
-    "   t.leaked_bytes AS total_leaked_bytes, t.peak_bytes AS total_peak_bytes,"
-    "   t.temporary_blocks AS total_temporary_blocks,"
-    "   " SELF_MARGIN("allocated_blocks") ", " SELF_MARGIN(
-        "allocated_bytes") ","
-                           "   " SELF_MARGIN("leaked_bytes") ", " SELF_MARGIN(
-                               "peak_bytes") ","
-                                             "   " TOTAL_MARGIN("allocated_blocks") ", " TOTAL_MARGIN(
-                                                 "allocated_bytes") ","
-                                                                    "   " TOTAL_MARGIN("leaked_bytes") ", " TOTAL_MARGIN(
-                                                                        "peak_bytes") " FROM total AS t LEFT JOIN self AS s ON s.process_id = t.process_id AND s.function_id = t.function_id;";
+    "CREATE TEMP TABLE function_totals AS SELECT * FROM main.function_totals WHERE 0;"
+    "CREATE TEMP TABLE module_totals AS SELECT * FROM main.module_totals WHERE 0;";
+
+/* Sums up the selected stacks by function and module. */
+static int fill_functions(struct rundb *database, const struct filtered_totals_request *request,
+                          struct error *err)
+{
+    int rc = request->has_functions ? rundb_run(database, functions_sql, err) : 0;
+
+    if (rc != 0 || !request->has_functions)
+        return rc;
+    rc = function_totals_write(database->handle, err);
+    return rc != 0 && rundb_go_on(database, err) != 0 ? ERROR_INTERRUPTED : rc;
+}
 
 static const char shown[] = "the totals below are";
 
@@ -96,7 +70,7 @@ static int select_totals(struct rundb *database, const struct filter_sql *filter
 /* The pattern of leaks uses the live bytes of the whole call site, even if only some of its stacks
  * are selected. It is computed again only for commands that are only about leaks. */
 enum {
-    ALWAYS = RUNDB_SITE_TOTALS | RUNDB_SITE_LEAKS | RUNDB_SITE_FREES | RUNDB_MODULE_TOTALS,
+    ALWAYS = RUNDB_SITE_TOTALS | RUNDB_SITE_LEAKS | RUNDB_SITE_FREES,
     OVER_TIME = RUNDB_SNAPSHOT_SITES | RUNDB_SITE_GROWTH
 };
 
@@ -115,7 +89,7 @@ static int install_stacks(struct rundb *database, const struct filtered_totals_r
     } else if (rc == 0) {
         rc = select_totals(database, &sql, err);
         if (rc == 0)
-            rc = rundb_run(database, functions_sql, err);
+            rc = fill_functions(database, request, err);
         if (rc == 0)
             rc = rundb_compute(
                 database,
@@ -176,7 +150,7 @@ static int fill_totals(struct rundb *database, const struct filter_sql *sql,
     if (rc == 0)
         rc = row_totals_fill(database, &totals, err);
     if (rc == 0)
-        rc = rundb_run(database, functions_sql, err);
+        rc = fill_functions(database, request, err);
     return rc == 0 ? rundb_compute(database, request->is_blamed_again ? ALWAYS | OVER_TIME : ALWAYS,
                                    err)
                    : rc;

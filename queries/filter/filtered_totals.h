@@ -35,6 +35,7 @@ struct filtered_totals_request {
     bool is_of_leaks;
     bool is_blamed_again; /* blame.h replaced call sites */
     bool has_own_peaks;   /* the answer shows peaks of stacks */
+    bool has_functions;   /* the answer reads function_totals or module_totals */
     FILE *show_sql; /* not NULL: print the statement behind the totals there and leave them empty */
 };
 

@@ -24,8 +24,7 @@ struct levels {
     struct row_totals_range *in_range; /* by process: the analysis range */
     const uint64_t *mean_of;           /* as in row_feed */
     size_t n_processes;
-    uint32_t *site_of; /* by stack; 0: none */
-    size_t n_backtraces;
+    const uint32_t *site_of; /* as in row_feed */
     struct hash_map changes; /* by process, call site and time */
     struct hash_map squares; /* struct site_square */
 };
@@ -123,23 +122,6 @@ static int read_spans(struct levels *levels, const struct level_rows_request *re
     return rc;
 }
 
-static int read_sites(struct levels *levels, struct error *err)
-{
-    struct sqlite3_stmt *stmt;
-    int rc = rundb_prepare(levels->database,
-                           "SELECT backtrace_id, call_site_id FROM backtraces"
-                           " WHERE call_site_id > 0 AND backtrace_id > 0",
-                           &stmt, err);
-
-    while (rc == 0 && (rc = rundb_step(levels->database, stmt, err)) == 1) {
-        rc = 0;
-        levels->site_of[database_id(stmt, 0, levels->n_backtraces)] =
-            (uint32_t)sqlite3_column_int64(stmt, 1);
-    }
-    sqlite3_finalize(stmt);
-    return rc;
-}
-
 /* ---- tables ---- */
 
 /* The id of a time: ids of one process are consecutive. */
@@ -228,18 +210,17 @@ int level_rows_fill(struct rundb *database, const struct level_rows_request *req
     if (rc == 0) {
         scan.without = LEVEL_ROWS_WITHOUT;
         levels.n_processes = scan.n_processes;
-        levels.n_backtraces = scan.n_backtraces;
         levels.mean_of = scan.mean_of;
         levels.in_range = calloc(scan.n_processes, sizeof(*levels.in_range));
         levels.spans = calloc(scan.n_processes, sizeof(*levels.spans));
-        levels.site_of = calloc(scan.n_backtraces, sizeof(*levels.site_of));
-        if (!levels.spans || !levels.site_of || !levels.in_range)
-            rc = error_set(err, ERROR_NOMEM, "no memory for %zu stacks", scan.n_backtraces);
+        if (!levels.spans || !levels.in_range)
+            rc = error_set(err, ERROR_NOMEM, "no memory for %zu processes", scan.n_processes);
     }
     if (rc == 0)
         rc = read_spans(&levels, request, err);
     if (rc == 0)
-        rc = read_sites(&levels, err);
+        rc = row_feed_read_sites(&scan, err);
+    levels.site_of = scan.site_of;
     if (rc == 0)
         rc = row_feed_run(&scan, request->filter, take, &levels, err);
     if (rc == 0)
@@ -257,6 +238,5 @@ int level_rows_fill(struct rundb *database, const struct level_rows_request *req
     hash_map_done(&levels.squares);
     free(levels.in_range);
     free(levels.spans);
-    free(levels.site_of);
     return rc;
 }

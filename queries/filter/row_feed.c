@@ -130,8 +130,31 @@ void row_feed_done(struct row_feed *scan)
 {
     free(scan->process_of);
     free(scan->mean_of);
+    free(scan->site_of);
     scan->process_of = NULL;
     scan->mean_of = NULL;
+    scan->site_of = NULL;
+}
+
+int row_feed_read_sites(struct row_feed *scan, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc;
+
+    scan->site_of = calloc(scan->n_backtraces, sizeof(*scan->site_of));
+    if (!scan->site_of)
+        return error_set(err, ERROR_NOMEM, "no memory for %zu stacks", scan->n_backtraces);
+    rc = rundb_prepare(scan->database,
+                       "SELECT backtrace_id, call_site_id FROM backtraces"
+                       " WHERE call_site_id > 0 AND backtrace_id > 0",
+                       &stmt, err);
+    while (rc == 0 && (rc = rundb_step(scan->database, stmt, err)) == 1) {
+        rc = 0;
+        scan->site_of[database_id(stmt, 0, scan->n_backtraces)] =
+            (uint32_t)sqlite3_column_int64(stmt, 1);
+    }
+    sqlite3_finalize(stmt);
+    return rc;
 }
 
 /* ---- rows ---- */

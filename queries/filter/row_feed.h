@@ -63,6 +63,7 @@ struct row_feed {
     unsigned without;     /* enum row_feed_part; to be set before a run */
     uint32_t *process_of; /* by thread_id; 0 stands for rows without a thread */
     uint64_t *mean_of;    /* by process_id: bytes between samples, 0: every block was recorded */
+    uint32_t *site_of;    /* call site by backtrace_id, 0: none; after row_feed_read_sites */
     size_t n_threads;
     size_t n_processes, n_backtraces; /* highest id + 1 */
 };
@@ -73,6 +74,9 @@ typedef bool row_feed_take(void *context, const struct scanned_row *rows, size_t
 /* Call row_feed_done in any case. */
 int row_feed_init(struct row_feed *scan, const struct rundb *database, struct error *err);
 void row_feed_done(struct row_feed *scan);
+
+/* For consumers that sum up by call site. */
+int row_feed_read_sites(struct row_feed *scan, struct error *err);
 
 int row_feed_run(const struct row_feed *scan, const struct filter_sql *filter, row_feed_take *take,
                  void *context, struct error *err);

@@ -13,8 +13,7 @@
 
 struct scan {
     const struct site_curves_request *request;
-    uint32_t *site_of; /* by stack; 0: none */
-    size_t n_backtraces;
+    const uint32_t *site_of; /* as in row_feed */
     struct hash_map changes; /* by process, call site and part */
 };
 
@@ -61,23 +60,6 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
             return false;
     }
     return true;
-}
-
-static int read_sites(struct scan *scan, const struct rundb *database, struct error *err)
-{
-    struct sqlite3_stmt *stmt;
-    int rc = rundb_prepare(database,
-                           "SELECT backtrace_id, call_site_id FROM backtraces"
-                           " WHERE call_site_id > 0 AND backtrace_id > 0",
-                           &stmt, err);
-
-    while (rc == 0 && (rc = rundb_step(database, stmt, err)) == 1) {
-        rc = 0;
-        scan->site_of[database_id(stmt, 0, scan->n_backtraces)] =
-            (uint32_t)sqlite3_column_int64(stmt, 1);
-    }
-    sqlite3_finalize(stmt);
-    return rc;
 }
 
 /* ---- series ---- */
@@ -158,23 +140,18 @@ int site_curves_load(struct site_curves *times, const struct rundb *database,
     int rc = row_feed_init(&rows, database, err);
 
     memset(times, 0, sizeof(*times));
-    if (rc == 0) {
-        rows.without = time_rows_without(request->which);
-        scan.n_backtraces = rows.n_backtraces;
-        scan.site_of = calloc(rows.n_backtraces, sizeof(*scan.site_of));
-        rc = scan.site_of && room
-                 ? 0
-                 : error_set(err, ERROR_NOMEM, "no memory for %zu stacks", rows.n_backtraces);
-    }
+    if (rc == 0 && !room)
+        rc = error_set(err, ERROR_NOMEM, "no memory for curves of call sites");
     if (rc == 0)
-        rc = read_sites(&scan, database, err);
+        rc = row_feed_read_sites(&rows, err);
+    rows.without = time_rows_without(request->which);
+    scan.site_of = rows.site_of;
     if (rc == 0)
         rc = row_feed_run(&rows, request->filter, take, &scan, err);
     if (rc == 0)
         collect(&scan, times, room);
     row_feed_done(&rows);
     hash_map_done(&scan.changes);
-    free(scan.site_of);
     free(room);
     return rc;
 }

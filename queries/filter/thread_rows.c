@@ -73,9 +73,7 @@ static const char tables_sql[] =
     " t.end_ns, w.allocated_blocks, w.allocated_bytes, w.freed_blocks, w.freed_bytes,"
     " w.leaked_blocks, w.leaked_bytes, w.peak_bytes, t.stack_address, t.stack_bytes"
     " FROM main.threads AS t LEFT JOIN temp._thread_work AS w ON w.thread_id = t.thread_id;"
-    "CREATE TEMP TABLE thread_flows(process_id INTEGER, thread_id INTEGER, free_thread_id INTEGER,"
-    " blocks INTEGER, bytes INTEGER, PRIMARY KEY (process_id, thread_id, free_thread_id))"
-    " WITHOUT ROWID;";
+    "CREATE TEMP TABLE thread_flows AS SELECT * FROM main.thread_flows WHERE 0;";
 
 static int put_work(const struct works *works, struct error *err)
 {

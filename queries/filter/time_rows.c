@@ -246,12 +246,7 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
 
 /* ---- the table ---- */
 
-static const char table_sql[] =
-    "CREATE TEMP TABLE timeline(process_id INTEGER, bucket INTEGER, start_ns INTEGER, end_ns INTEGER,"
-    " live_bytes INTEGER, live_blocks INTEGER, peak_bytes INTEGER, low_bytes INTEGER, allocated_blocks INTEGER,"
-    " allocated_bytes INTEGER, freed_blocks INTEGER, freed_bytes INTEGER, leaked_blocks INTEGER, leaked_bytes INTEGER,"
-    " live_bytes_margin REAL, peak_bytes_margin REAL, allocated_bytes_margin REAL, freed_bytes_margin REAL,"
-    " leaked_bytes_margin REAL, PRIMARY KEY (process_id, bucket)) WITHOUT ROWID";
+static const char table_sql[] = "CREATE TEMP TABLE timeline AS SELECT * FROM main.timeline WHERE 0";
 
 enum {
     FIRST_MARGIN = 15,

@@ -2,7 +2,6 @@
 INSERT INTO site_totals SELECT * FROM _site_totals;
 INSERT INTO site_frees SELECT * FROM _site_frees;
 INSERT INTO suppressed_stacks SELECT * FROM _suppressed_stacks;
-INSERT INTO module_totals SELECT * FROM _module_totals;
 INSERT INTO snapshot_sites SELECT * FROM _snapshot_sites;
 INSERT INTO site_leak_times SELECT * FROM _site_leak_times;
 INSERT INTO site_shapes SELECT * FROM _site_shapes;

@@ -34,7 +34,6 @@ done
 #|range: failed
 #|holes: failed
 #|heap-map: mtrace-query: --fail-if applies to rows, and heap-map has none
-#|by-module: failed
 #|windows: failed
 #|tree: failed
 #|flamegraph: mtrace-query: --fail-if applies to rows, and flamegraph has none

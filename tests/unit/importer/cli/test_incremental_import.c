@@ -718,31 +718,6 @@ static void import_single(struct pair *pair, const struct place *place,
     assert_string_equal(pair->kept.damage_text, pair->single.damage_text);
 }
 
-/* What is counted by call site in memory is what the views make of the tables. */
-static void assert_as_views(const char *path)
-{
-    static const char *const tables[] = {"site_totals",      "site_frees",  "site_leaks",
-                                         "site_leak_times",  "site_shapes", "site_growth",
-                                         "suppressed_stacks"};
-    sqlite3 *db;
-
-    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        sqlite3_stmt *rows;
-        char *sql = sqlite3_mprintf(
-            "SELECT count(*), (SELECT count(*) FROM %s) - (SELECT count(*) FROM _%s) FROM (SELECT"
-            " * FROM (SELECT * FROM %s EXCEPT SELECT * FROM _%s))",
-            tables[i], tables[i], tables[i], tables[i]);
-        assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &rows, NULL), SQLITE_OK);
-        assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
-        if (sqlite3_column_int(rows, 0) || sqlite3_column_int(rows, 1))
-            fail_msg("%s is not what its view says", tables[i]);
-        sqlite3_finalize(rows);
-        sqlite3_free(sql);
-    }
-    sqlite3_close(db);
-}
-
 static void cut_both(struct incremental_import *incremental, const struct place *place,
                      const struct import_options *options, uint64_t kept_until_ns,
                      struct outcome *outcome)
@@ -757,8 +732,6 @@ static void cut_both(struct incremental_import *incremental, const struct place 
     import_single(&pair, place, options);
     if (pair.code)
         fail_msg("neither: %s", pair.err.text);
-    if (outcome->n_read % 8 == 0) /* it is dear */
-        assert_as_views(place->single_db);
     outcome->n_read++;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "importer/symbols/touched_ids.h"
+#include "lib/totals/touched_ids.h"
 
 #include <stdlib.h>
 

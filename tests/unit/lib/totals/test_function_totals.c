@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Recursion and inlining count once; self goes to the call site. */
-#include "importer/symbols/function_totals.h"
 #include "importer/write/database.h"
+#include "lib/totals/function_totals.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,14 +15,16 @@
 /* clang-format on */
 
 /* main (1) calls itself (2), which calls work (3); helper is inlined into work. Stack 4 is main
- * calling helper itself, with a call site of its own. */
+ * calling helper itself, with a call site of its own. Module 2 has work, module 1 all else. */
 static const char code[] =
     "INSERT INTO processes (process_id, pid, start_ns, end_ns) VALUES (1, 1, 0, 9);"
     "INSERT INTO functions VALUES (1, 'main', 'main'), (2, 'work', 'work'), (3, 'helper', 'helper');"
-    "INSERT INTO frames VALUES (1, NULL, 1, 0), (2, NULL, 2, 0), (3, NULL, 3, 0), (4, NULL, 4, 0);"
+    "INSERT INTO objects (object_id, path) VALUES (1, 'main'), (2, 'libwork.so');"
+    "INSERT INTO frames VALUES (1, 1, 1, 0), (2, 1, 2, 0), (3, 2, 3, 0), (4, 1, 4, 0);"
     "INSERT INTO frame_lines (frame_id, inline_level, function_id) VALUES (1, 0, 1), (2, 0, 1),"
     " (3, 0, 3), (3, 1, 2), (4, 0, 3);"
-    "INSERT INTO call_sites (call_site_id, function_id) VALUES (1, 1), (2, 3), (3, 3);"
+    "INSERT INTO call_sites (call_site_id, function_id, object_id)"
+    " VALUES (1, 1, 1), (2, 3, 2), (3, 3, 1);"
     "INSERT INTO backtraces VALUES (1, NULL, 4, 1, 1, 1, 'complete'), (2, 1, 3, 2, 2, 1,"
     " 'complete'), (3, 2, 3, 3, 3, 2, 'complete'), (4, 1, 4, 4, 2, 3, 'complete');";
 
@@ -89,6 +91,9 @@ static void by_hand(void **state)
                 " total_allocated_bytes || ',' || total_leaked_bytes || ',' || total_peak_bytes ||"
                 " ',' || total_temporary_blocks, ' ') FROM function_totals ORDER BY function_id"),
             "1:10,100,40,20,10 2:3,30,10,5,3 3:7,70,20,10,7");
+        assert_string_equal(ask(db, "SELECT group_concat(object_id || ':' || self_allocated_blocks"
+                                    " || ',' || total_allocated_blocks, ' ') FROM module_totals"),
+                            "1:7,10 2:3,3");
     }
 }
 
@@ -113,11 +118,35 @@ static void margins(void **state)
                         "3 0 0");
 }
 
+/* A filter's stacks: TEMP tables hide those of the file. */
+static void selected_stacks(void **state)
+{
+    sqlite3 *db = database_sqlite(*state);
+
+    assert_int_equal(function_totals_write(db, NULL), 0);
+    assert_int_equal(database_execute(db,
+                                      "CREATE TEMP TABLE backtrace_totals AS SELECT * FROM"
+                                      " main.backtrace_totals WHERE backtrace_id = 3;"
+                                      "CREATE TEMP TABLE function_totals AS SELECT * FROM"
+                                      " main.function_totals WHERE 0;"
+                                      "CREATE TEMP TABLE module_totals AS SELECT * FROM"
+                                      " main.module_totals WHERE 0",
+                                      NULL),
+                     0);
+    assert_int_equal(function_totals_write(db, NULL), 0);
+    assert_string_equal(ask(db, "SELECT group_concat(function_id || ':' || self_allocated_blocks ||"
+                                " ',' || total_allocated_blocks, ' ') FROM temp.function_totals"),
+                        "1:0,3 2:0,3 3:3,3");
+    assert_string_equal(ask(db, "SELECT sum(self_allocated_blocks) FROM main.function_totals"),
+                        "10");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(by_hand, open_database, close_database),
         cmocka_unit_test_setup_teardown(margins, open_database, close_database),
+        cmocka_unit_test_setup_teardown(selected_stacks, open_database, close_database),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,8 @@
  * Threads: one at a time.
  * Errors: memory, in touched_ids_init only.
  */
-#ifndef MTRACE_IMPORTER_TOUCHED_IDS_H
-#define MTRACE_IMPORTER_TOUCHED_IDS_H
+#ifndef MTRACE_LIB_TOUCHED_IDS_H
+#define MTRACE_LIB_TOUCHED_IDS_H
 
 #include "lib/base/error.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "importer/symbols/function_totals.h"
+#include "lib/totals/function_totals.h"
 
-#include "importer/symbols/touched_ids.h"
-#include "importer/write/database.h"
 #include "lib/base/saturating.h"
 #include "lib/sqlite/database_guard.h"
+#include "lib/sqlite/database_statements.h"
+#include "lib/totals/touched_ids.h"
 
 #include <math.h>
 #include <stdbool.h>

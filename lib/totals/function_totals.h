@@ -15,14 +15,15 @@
  * Memory: about 100 bytes per stack and 12 per level of a frame.
  * Errors: memory and the database.
  */
-#ifndef MTRACE_IMPORTER_FUNCTION_TOTALS_H
-#define MTRACE_IMPORTER_FUNCTION_TOTALS_H
+#ifndef MTRACE_LIB_FUNCTION_TOTALS_H
+#define MTRACE_LIB_FUNCTION_TOTALS_H
 
 #include "lib/base/error.h"
 
 #include <sqlite3.h>
 
-/* Needs backtraces, backtrace_totals, frame_lines and call_sites. */
+/* Writes function_totals and module_totals, TEMP tables if they exist. Needs backtraces,
+ * backtrace_totals, frame_lines and call_sites. */
 int function_totals_write(sqlite3 *db, struct error *err);
 
 #endif
