@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    VERSION = 5
+    VERSION = 6
 };
 
 bool incremental_import_is_done(const struct incremental_import *incremental, uint64_t run_id,
@@ -27,8 +27,6 @@ bool incremental_import_is_done(const struct incremental_import *incremental, ui
 static void visit_head(struct incremental_import *incremental, struct statistics_room *room,
                        struct checkpoint_io *io)
 {
-    uint32_t n_beginnings = incremental->n_beginnings;
-
     checkpoint_io_part(io, CHECKPOINT_HEAD, VERSION);
     CHECKPOINT_IMAGE(io, &incremental->limits);
     checkpoint_io_check(io, incremental->limits.pairs <= UINT32_MAX, "its limits");
@@ -36,8 +34,6 @@ static void visit_head(struct incremental_import *incremental, struct statistics
     checkpoint_io_u32(io, &room->n_threads);
     checkpoint_io_u32(io, &room->n_backtraces);
     checkpoint_io_u32(io, &room->n_pools);
-    checkpoint_io_u32(io, &n_beginnings);
-    incremental->n_beginnings = n_beginnings;
     incremental->clocks = checkpoint_io_array(io, incremental->clocks, &incremental->n_clocks,
                                               &incremental->clocks_capacity, CHECKPOINT_MAX,
                                               sizeof *incremental->clocks);
@@ -117,7 +113,7 @@ int incremental_import_save(struct incremental_import *incremental,
     struct statistics_room room;
     int code;
 
-    if (!incremental->import.statistics || !incremental->has_no_rows)
+    if (!incremental->import.statistics)
         return error_set(err, ERROR_FORMAT, "nothing is kept of the recording that could be saved");
     code = incremental_import_take_pasts(incremental, err);
     if (code == 0)
@@ -200,82 +196,11 @@ int incremental_import_load(struct incremental_import *incremental,
     struct checkpoint_io *io = NULL;
     int code = checkpoint_io_load(source, &incremental->stable_ids.texts, &io, err);
 
-    incremental->is_sole = true;
+    incremental->is_bounded = true;
     if (code == 0)
         code = load(incremental, io, err);
     checkpoint_io_close(io);
     if (code)
         incremental_import_forget(incremental);
-    return code;
-}
-
-/* ---- larger capacity ---- */
-
-/* Concatenated chunks, each preceded by its length. */
-struct chunks {
-    uint8_t *bytes;
-    size_t n, capacity, at;
-};
-
-static int put_chunk(void *context, const void *chunk, size_t n_bytes, struct error *err)
-{
-    struct chunks *chunks = context;
-    uint8_t *bytes = dynamic_array_reserve(chunks->bytes, &chunks->capacity,
-                                           chunks->n + sizeof n_bytes + n_bytes, 1);
-
-    if (!bytes)
-        return error_set(err, ERROR_NOMEM, "out of memory");
-    chunks->bytes = bytes;
-    memcpy(bytes + chunks->n, &n_bytes, sizeof n_bytes);
-    memcpy(bytes + chunks->n + sizeof n_bytes, chunk, n_bytes);
-    chunks->n += sizeof n_bytes + n_bytes;
-    return 0;
-}
-
-static int next_chunk(void *context, const void **ret_chunk, size_t *ret_bytes, struct error *err)
-{
-    struct chunks *chunks = context;
-
-    (void)err;
-    *ret_bytes = 0;
-    if (chunks->at == chunks->n)
-        return 0;
-    memcpy(ret_bytes, chunks->bytes + chunks->at, sizeof *ret_bytes);
-    *ret_chunk = chunks->bytes + chunks->at + sizeof *ret_bytes;
-    chunks->at += sizeof *ret_bytes + *ret_bytes;
-    return 0;
-}
-
-static int visit_statistics(struct statistics *statistics, struct checkpoint_io *io)
-{
-    statistics_visit(statistics, io);
-    return checkpoint_io_end(io);
-}
-
-int incremental_import_make_room(struct incremental_import *incremental, struct error *err)
-{
-    struct import *import = &incremental->import;
-    struct statistics_room least = *statistics_room(import->statistics);
-    struct chunks chunks = {0};
-    const struct checkpoint_io_sink sink = {.put = put_chunk, .context = &chunks};
-    const struct checkpoint_io_source source = {.next = next_chunk, .context = &chunks};
-    struct checkpoint_io *io = NULL;
-    int code = checkpoint_io_save(&sink, &io, err);
-
-    if (code == 0)
-        code = visit_statistics(import->statistics, io);
-    checkpoint_io_close(io);
-    io = NULL;
-    if (code == 0) {
-        statistics_free(import->statistics);
-        import->statistics = NULL;
-        code = incremental_import_make_statistics(incremental, &least, err);
-    }
-    if (code == 0)
-        code = checkpoint_io_load(&source, &incremental->stable_ids.texts, &io, err);
-    if (code == 0)
-        code = visit_statistics(import->statistics, io);
-    checkpoint_io_close(io);
-    free(chunks.bytes);
     return code;
 }

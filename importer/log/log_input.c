@@ -157,15 +157,6 @@ static int scan_file(struct log_input *input, size_t index, struct log_scan *sca
     return r;
 }
 
-bool log_input_holds_files(const struct log_input *input)
-{
-    bool holds = true;
-
-    for (size_t i = 0; i < input->n_files && holds; i++)
-        holds = input->files[i]->fd >= 0;
-    return holds;
-}
-
 /* Number of places where events may be lost. */
 static uint64_t n_losses(const struct log_damage_report *damage)
 {
@@ -579,26 +570,6 @@ static bool is_being_written(const struct log_input *input)
 bool log_input_still_grows(const struct log_input *input)
 {
     return input->is_growing && is_being_written(input);
-}
-
-static bool is_asked(struct log_file_reader *file)
-{
-    struct log_mailbox mailbox;
-    const size_t n_bytes = sizeof mailbox;
-    size_t n = 0;
-
-    return file->header.form == LOG_FORM_RAW
-           && log_file_read_at(file, &mailbox, n_bytes, LOG_MAILBOX_OFFSET, &n, NULL) == 0
-           && n == n_bytes
-           && atomic_load_explicit(&mailbox.phase, memory_order_relaxed) != LOG_REQUEST_NONE;
-}
-
-bool log_input_is_asked(const struct log_input *input)
-{
-    for (size_t i = 0; input->is_growing && i < input->n_files; i++)
-        if (is_asked(input->files[i]))
-            return true;
-    return false;
 }
 
 /* All frames are complete, but the trailer is missing, and so is the live log: it is on another

@@ -96,11 +96,11 @@ static int prepare_packing(struct recording *recording, const struct recording_s
         recording->service.follower = settings->run_follower;
         recording->packing->settings.zstd_level = 0; /* the file is temporary */
     }
-    uint64_t elide_ns = recording->is_aggregate ? UINT64_MAX : settings->elide_ns;
     uint64_t elide_bytes = recording->is_aggregate ? AGGREGATE_ELIDE_BYTES : UINT64_MAX;
-    if (elide_ns && !packing_start_eliding(recording->packing, elide_ns, elide_bytes))
+    if (settings->elide_ns
+        && !packing_start_eliding(recording->packing, settings->elide_ns, elide_bytes))
         return error_set(err, ERROR_NOMEM, "not enough memory");
-    if (elide_ns)
+    if (settings->elide_ns)
         packing_expect_readers(recording->packing);
     return 0;
 }

@@ -42,9 +42,8 @@ static const uint64_t SILENCE_NS = 5000000000;
 struct answering {
     const struct report_service_job *job;
     const char *database;
-    int follower_end; /* -1: none */
-    int complaints;   /* gets error messages of child processes */
-    uint64_t asked_ns;
+    int follower_end;          /* -1: none */
+    int complaints;            /* gets error messages of child processes */
     bool is_made, has_symbols; /* of the database */
     int failure;               /* an errno value, if it could not be made */
     bool has_rows;
@@ -176,8 +175,7 @@ static bool ask_follower(const struct answering *answering, bool has_rows, bool 
                          struct cut_reply *ret_reply)
 {
     const struct report_service_job *job = answering->job;
-    struct cut_request request = {.asked_ns = answering->asked_ns,
-                                  .until_ns = job->until_marker ? 0 : job->until_ns,
+    struct cut_request request = {.until_ns = job->until_marker ? 0 : job->until_ns,
                                   .marker_ticks = job->marker_ticks,
                                   .run_id = job->is_of_process_tree ? 0 : job->run_id,
                                   .has_rows = has_rows,
@@ -323,8 +321,7 @@ static int answer_all(const struct report_service_job *job, const struct report_
     struct answering answering = {.job = job,
                                   .database = database,
                                   .follower_end = follower_process_request_fd(follower),
-                                  .complaints = memfd_create("complaints", MFD_CLOEXEC),
-                                  .asked_ns = monotonic_now_ns()};
+                                  .complaints = memfd_create("complaints", MFD_CLOEXEC)};
     int code = answering.complaints < 0 ? errno : 0;
 
     (void)snprintf(database, sizeof(database), "%s/run.db", folder->path);

@@ -564,7 +564,8 @@ static void finish(struct session *session)
     struct exit_summary exit_summary = {
         .name = session->name,
         .program = session->program.path,
-        .is_eliding = session->options->elide_ms > 0 || session->options->is_aggregate,
+        .is_eliding = session->options->elide_ms > 0
+                      || (session->options->is_aggregate && !session->options->sample_bytes),
         .is_bounded = session->options->is_aggregate,
         .follows_children = session->options->follows_children,
         .process_tree = session->process_tree,

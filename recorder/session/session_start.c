@@ -31,12 +31,20 @@ static uint64_t own_peak_bytes(void)
     return (uint64_t)usage.ru_maxrss * 1024;
 }
 
+/* A sample stands for many blocks. */
+static uint64_t elide_ns(const struct options *options)
+{
+    if (options->is_aggregate)
+        return options->sample_bytes ? 0 : UINT64_MAX;
+    return options->elide_ms * 1000000;
+}
+
 static void get_settings(struct session *session, struct recording_settings *ret_settings)
 {
     *ret_settings = (struct recording_settings){
         .force = session->options->force,
         .zstd_level = session->options->is_compressed ? ZSTD_LEVEL : 0,
-        .elide_ns = session->options->elide_ms * 1000000,
+        .elide_ns = elide_ns(session->options),
         .sample_ms = session->options->sample_ms,
         .max_live_bytes = session->options->max_live_bytes,
         .max_packed_bytes = session->options->max_local_bytes / 2,
