@@ -11,7 +11,7 @@
 
 /* SK-5: until everything written by then is certain, with a margin for the clocks; and at least so
  * many times the processor time of the last checkpoint. */
-#define HURRY_NS (BOUNDED_TIME_LIMIT_NS + BOUNDED_TIME_LIMIT_NS / 16)
+#define HURRY_NS (IDLE_TIME_LIMIT_NS + IDLE_TIME_LIMIT_NS / 16)
 
 enum {
     HURRY_REST = 8

@@ -53,7 +53,7 @@ static uint64_t between(uint64_t ns, uint64_t least, uint64_t most)
 static uint64_t end_of_certain(const struct follower *follower)
 {
     uint64_t now_ns = monotonic_now_ns();
-    uint64_t margin_ns = follower->has_state ? BOUNDED_TIME_LIMIT_NS : FOLLOWER_MARGIN_NS;
+    uint64_t margin_ns = follower->has_state ? IDLE_TIME_LIMIT_NS : FOLLOWER_MARGIN_NS;
 
     return now_ns > margin_ns ? now_ns - margin_ns : 0;
 }

@@ -195,7 +195,8 @@ uint64_t incremental_import_cut_ns(const struct incremental_import *incremental)
 static uint64_t mark_before(const struct incremental_import *incremental, uint64_t until_ns)
 {
     const struct log_set *logs = incremental->import.logs;
-    uint64_t mark = log_set_watermark(logs, incremental->is_bounded ? BOUNDED_TIME_LIMIT_NS : 0);
+    bool has_limit = incremental->is_bounded || logs->n_inputs > 1;
+    uint64_t mark = log_set_watermark(logs, has_limit ? IDLE_TIME_LIMIT_NS : 0);
     uint64_t last_ns = until_ns > logs->origin_ns ? until_ns - logs->origin_ns : 0;
     uint64_t cut_ns = incremental->cut ? incremental_import_cut_ns(incremental) : 0;
 

@@ -41,9 +41,9 @@
 #include "lib/base/error.h"
 #include "lib/base/progress.h"
 
-/* In a bounded log, a process that writes nothing must not hold up the others: events this old are
- * certain. */
-#define BOUNDED_TIME_LIMIT_NS UINT64_C(2000000000)
+/* A process that writes nothing must not hold up the others, nor the removal of a bounded log:
+ * events this old are certain. */
+#define IDLE_TIME_LIMIT_NS UINT64_C(2000000000)
 
 struct incremental_import;
 

@@ -30,12 +30,22 @@ static struct child_report write_here(struct incremental_import *incremental,
     return report;
 }
 
+/* A report on one process needs its log only. */
 static struct child_report import_here(struct incremental_import *incremental,
                                        const struct import_options *options)
 {
+    const struct log_set *logs = incremental->import.logs;
+    uint32_t process = options->run_id ? log_set_find_process(logs, options->run_id) : 0;
+    const char *path = process ? log_input_path(logs->inputs[process - 1]) : NULL;
+    struct import_options own = *options;
     struct child_report report = {0};
 
-    report.code = import_run(options, incremental->import.progress, &report.result, &report.err);
+    if (path) {
+        own.logs = &path;
+        own.n_logs = 1;
+        own.only = true;
+    }
+    report.code = import_run(&own, incremental->import.progress, &report.result, &report.err);
     return report;
 }
 

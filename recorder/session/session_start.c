@@ -50,7 +50,8 @@ static void get_settings(struct session *session, struct recording_settings *ret
         .max_packed_bytes = session->options->max_local_bytes / 2,
         .rotates = session->options->gives_back,
         .programs = &session->programs,
-        .run_follower = session->options->is_aggregate ? &session->follower : NULL,
+        .follower = &session->follower,
+        .is_aggregate = session->options->is_aggregate,
         .process_tree = session->process_tree,
         .module_files = session->module_files,
         .warn = exit_summary_warn,
@@ -129,8 +130,9 @@ static int make_files(struct session *session, const char *path, struct error *e
         return error_set(err, ERROR_NOMEM, "not enough memory");
     module_files_open(session->module_files, session->program.path);
     session->follower.ring.log_path = session->path;
+    session->follower.is_bounded = session->options->is_aggregate;
     get_settings(session, &settings);
-    session->reports.run_follower = settings.run_follower;
+    session->reports.follower = &session->follower;
     code = recording_create(path, session->program.pid, &settings, &session->recording, err);
     if (code == 0) {
         bool is_following = session->options->follows_children;
