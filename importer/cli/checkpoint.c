@@ -3,14 +3,9 @@
 #include "importer/cli/incremental_import.h"
 #include "importer/read/log_set.h"
 #include "lib/base/dynamic_array.h"
-#include "lib/logfile/columns.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    VERSION = 6
-};
 
 bool incremental_import_is_done(const struct incremental_import *incremental, uint64_t run_id,
                                 uint64_t sequence)
@@ -27,9 +22,7 @@ bool incremental_import_is_done(const struct incremental_import *incremental, ui
 static void visit_head(struct incremental_import *incremental, struct statistics_room *room,
                        struct checkpoint_io *io)
 {
-    checkpoint_io_part(io, CHECKPOINT_HEAD, VERSION);
     CHECKPOINT_IMAGE(io, &incremental->limits);
-    checkpoint_io_check(io, incremental->limits.pairs <= UINT32_MAX, "its limits");
     checkpoint_io_u32(io, &room->n_processes);
     checkpoint_io_u32(io, &room->n_threads);
     checkpoint_io_u32(io, &room->n_backtraces);
@@ -57,7 +50,6 @@ static void visit_pasts(struct incremental_import *incremental, struct checkpoin
         checkpoint_io_u64(io, &pasts[i].run_id);
         checkpoint_io_bool(io, &pasts[i].has_time_shift);
         checkpoint_io_u32(io, &pasts[i].time_shift);
-        checkpoint_io_check(io, pasts[i].time_shift <= COLUMNS_MAX_TIME_SHIFT, "the clock");
         checkpoint_io_u32(io, &pasts[i].first_rotated_number);
         checkpoint_io_u64(io, &pasts[i].n_losses);
         checkpoint_io_u64(io, &pasts[i].lost_bytes);
@@ -95,12 +87,9 @@ static void visit_rest(struct incremental_import *incremental, struct checkpoint
                                                   .n_pools = room->n_pools}};
 
     visit_places(incremental, io);
-    checkpoint_io_part(io, CHECKPOINT_STREAM, VERSION);
     stream_state_visit(&incremental->stream, io);
-    checkpoint_io_part(io, CHECKPOINT_NUMBERS, VERSION);
     stable_ids_visit(&incremental->stable_ids, &most, io);
     statistics_visit(import->statistics, io);
-    checkpoint_io_part(io, CHECKPOINT_KEPT, VERSION);
     row_spool_visit(import->kept, io);
 }
 

@@ -2,12 +2,6 @@
 /* statistics_state: saves and loads the state of pass 1. */
 #include "importer/totals/statistics.h"
 
-enum {
-    VERSION = 5,
-    PAIRING_VERSION = 5, /* of parts that contain a pairing */
-    MOMENTS_VERSION = 4,
-};
-
 static void visit_process(struct process_statistics *own, struct checkpoint_io *io)
 {
     struct pairing_process *traits = &own->traits;
@@ -36,7 +30,6 @@ static void visit_own(struct statistics *statistics, struct checkpoint_io *io)
 {
     size_t n = statistics->n_processes;
 
-    checkpoint_io_part(io, CHECKPOINT_STATISTICS, VERSION);
     checkpoint_io_u64(io, &statistics->last_mapping_id);
     checkpoint_io_u64(io, &statistics->n_events);
     checkpoint_io_u64(io, &statistics->estimated_bytes);
@@ -65,18 +58,11 @@ void statistics_visit(struct statistics *statistics, struct checkpoint_io *io)
     if (statistics->lifetimes)
         checkpoint_io_refuse(io, ERROR_BUG, "rows are kept, which no state has");
     visit_own(statistics, io);
-    checkpoint_io_part(io, CHECKPOINT_TOTALS, VERSION);
     totals_visit(statistics->totals, io);
-    checkpoint_io_part(io, CHECKPOINT_PAIRING, PAIRING_VERSION);
     pairing_visit(statistics->pairing, io);
-    checkpoint_io_part(io, CHECKPOINT_GROUPS, VERSION);
     visit_groups(statistics, io);
-    checkpoint_io_part(io, CHECKPOINT_HEAPS, VERSION);
     heap_ranges_visit(statistics->heaps, io);
-    checkpoint_io_part(io, CHECKPOINT_SNAPSHOTS, VERSION);
     snapshots_visit(statistics->snapshots, statistics->totals, io);
-    checkpoint_io_part(io, CHECKPOINT_SAMPLES, VERSION);
     memory_samples_visit(statistics->memory_samples, io);
-    checkpoint_io_part(io, CHECKPOINT_MOMENTS, MOMENTS_VERSION);
     moment_blocks_visit(statistics->blocks, io);
 }

@@ -19,7 +19,6 @@ ended    the report process or the follower is killed; the program ends during a
 kin      a process and its fork children request reports alternately and together: each gets its own numbers, in plain and bounded logs
 slabs    memory that pools took from malloc, as the program counted it, in live reports and in finished logs
 cut      the live log is truncated after a query: the recorder ends with the program
-request  the follower replies to each request, and ends when a signal comes
 deaf     SIGTERM is ignored, the follower is stopped, or standard descriptors are closed: the recorder ends with the program
 """
 
@@ -29,8 +28,6 @@ import re
 import select
 import shutil
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import time
@@ -640,52 +637,6 @@ def cut(tools, place):
             raise Failure("the recorder does not end") from None
 
 
-# ---- who keeps up ----
-
-class Follower:
-    """mtrace-import --keep, with requests as in lib/process/cut_request.h."""
-
-    def __init__(self, tools, place, log):
-        self.target = place / "cut.db"
-        self.end, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.process = subprocess.Popen([tools.importer, "--keep", "--force", "--threads=1", log, place / "follower.db"], cwd=place, env=harness.environment(),
-                                        stdin=theirs)
-        theirs.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        self.end.close()
-
-    def ask(self, until_ns):
-        """Code and text of the reply."""
-        own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        request = struct.pack("QQQ64s??4096s6x", until_ns, 0, 0, b"", True, False, str(self.target).encode())
-        with own:
-            socket.send_fds(self.end, [request], [theirs.fileno()])
-            theirs.close()
-            own.settimeout(60)
-            reply = own.recv(4096)
-        return struct.unpack_from("i", reply)[0], reply[5:].split(b"\0")[0].decode()
-
-
-def request(tools, place):
-    log = place / "run.dat"
-    run([tools.record, "-q", "-o", log, "--", tools.workloads / "asking", "more"], place)
-    with Follower(tools, place, log) as follower:
-        for until_ns, is_there in ((1000000, True), (0, False)):
-            code, text = follower.ask(until_ns)
-            expect(f"{until_ns}: code and database", (code == 0, follower.target.exists()), (is_there, is_there))
-            if not is_there and "names no time" not in text:
-                raise Failure(f"not said: {text}")
-            follower.target.unlink(missing_ok=True)
-        follower.process.terminate()
-        expect("exit status", follower.process.wait(60), 0)
-
-
 # ---- in surroundings that hinder ----
 
 def report_once(tools, place, name, prepare, during_report):
@@ -798,7 +749,7 @@ def slabs(tools, place):
             check_pools(f"{case}{name}: later", run([tools.query, "by-pool", "--csv", database], place).stdout, own)
 
 
-PARTS = {"kin": kin, "slabs": slabs, "server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "scarce": scarce, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "unwritten": unwritten, "ended": ended, "orphaned": orphaned, "deaf": deaf, "cut": cut, "request": request,
+PARTS = {"kin": kin, "slabs": slabs, "server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "scarce": scarce, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "unwritten": unwritten, "ended": ended, "orphaned": orphaned, "deaf": deaf, "cut": cut,
          "full": full}
 
 

@@ -175,12 +175,9 @@ struct saved {
 
 static int put(void *context, const void *chunk, size_t n_bytes, struct error *err)
 {
-    const struct checkpoint_io_chunk *head = chunk;
     struct saved *saved = context;
 
     (void)err;
-    if (head->part != CHECKPOINT_HEAPS && head->part != CHECKPOINT_SAMPLES)
-        return 0;
     assert_true(saved->n + n_bytes <= sizeof saved->bytes);
     memcpy(saved->bytes + saved->n, chunk, n_bytes);
     saved->n += n_bytes;
@@ -194,7 +191,8 @@ static void save(struct statistics *statistics, struct saved *ret)
 
     ret->n = 0;
     assert_int_equal(checkpoint_io_save(&sink, &io, NULL), 0);
-    statistics_visit(statistics, io);
+    heap_ranges_visit(statistics->heaps, io);
+    memory_samples_visit(statistics->memory_samples, io);
     assert_int_equal(checkpoint_io_end(io), 0);
     checkpoint_io_close(io);
 }
