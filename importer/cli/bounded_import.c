@@ -11,10 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-
-enum {
-    MAX_TRIES = 16 /* each with a checkpoint that was written while the previous one was read */
-};
+#include <unistd.h>
 
 static bool is_due(const struct import_options *options)
 {
@@ -97,7 +94,6 @@ static void name_state(const char *path, struct error *err)
     free(state);
 }
 
-/* *ret NULL: the checkpoint was replaced in the meantime. */
 static int open_whole(const struct import_options *options, struct progress *progress,
                       struct incremental_import **ret, struct error *err)
 {
@@ -105,41 +101,19 @@ static int open_whole(const struct import_options *options, struct progress *pro
     struct state_reader *reader = NULL;
     int code = state_reader_open(path, &reader, err);
 
-    if (code == ERROR_FORMAT)
-        name_state(path, err);
     if (code == 0)
         code = incremental_import_open(options, progress, ret, err);
-    if (code == 0)
-        incremental_import_leave_rows_out(*ret);
-    bool is_current = true;
-    bool is_held = false;
     if (code == 0 && reader) {
         struct checkpoint_io_source source = state_reader_source(reader);
         code = incremental_import_load(*ret, &source, err);
-        if (code == ERROR_FORMAT)
-            name_state(path, err);
-        if (code == 0)
-            code = incremental_import_hold_logs(*ret, err);
-        if (code == 0)
-            code = state_reader_is_current(reader, path, &is_current, err);
-        /* then listed files are read although the follower removes their names */
-        is_held = code == 0 && is_current && log_set_holds_files(incremental_import_logs(*ret));
+        (*ret)->keeps_logs = true; /* the room for names is that of these */
     }
-    if (is_held)
-        incremental_import_keep_logs(*ret);
-    if (code == 0 && is_current)
+    if (code == ERROR_FORMAT)
+        name_state(path, err);
+    if (code == 0)
         code = incremental_import_advance(*ret, UINT64_MAX, err);
-    if (*ret && is_current && !is_held) { /* without a checkpoint nothing was read */
-        struct error ignored;
-        int again = state_reader_is_current(reader, path, &is_current, code ? &ignored : err);
-        code = code ? code : again;
-    }
     state_reader_close(reader);
-    if (*ret && (code || !is_current)) {
-        incremental_import_close(*ret);
-        *ret = NULL;
-    }
-    return is_current ? code : 0;
+    return code;
 }
 
 /* A normal ring has more files than the default limit of descriptors (MAX_OPEN_ROTATED_LOGS). */
@@ -163,11 +137,8 @@ static int import_state(const struct import_options *options, struct progress *p
     raise_descriptors();
     slim.slim = true;
     slim.is_aggregate = true;
-    for (int i = 0; code == 0 && !incremental && i < MAX_TRIES; i++)
+    if (code == 0)
         code = open_whole(&slim, progress, &incremental, err);
-    if (code == 0 && !incremental)
-        code = error_set(err, ERROR_IO, "'%s' changes too fast to be read; try again",
-                         options->logs[0]);
     if (code == 0)
         code = incremental_import_write(incremental, &slim, true, ret_result, err);
     incremental_import_close(incremental);
@@ -193,17 +164,17 @@ int bounded_import_check_follow(const struct import_options *options, struct err
 int bounded_import_run(const struct import_options *options, struct progress *progress,
                        struct import_result *ret_result, struct error *err)
 {
-    struct import_options again = *options;
+    struct import_options locked = *options;
     int code = check_first(options, err);
+    char *log_path = code ? NULL : process_logs_packed_path(options->logs[0]);
+    int lock = log_path ? log_rotation_lock_for_reading(log_path) : -1;
 
-    if (code)
-        return code;
-    if (is_due(options))
-        return import_state(options, progress, ret_result, err);
-    code = import_run(options, progress, ret_result, err);
-    if (!is_due(options))
-        return code;
-    again.force |= code == 0;
-    return import_state(&again, progress, ret_result,
-                        err); /* the first checkpoint was written in the meantime */
+    free(log_path);
+    locked.files_lock = &lock;
+    if (code == 0)
+        code = is_due(options) ? import_state(&locked, progress, ret_result, err)
+                               : import_run(&locked, progress, ret_result, err);
+    if (lock >= 0)
+        close(lock);
+    return code;
 }

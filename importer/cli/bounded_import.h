@@ -4,9 +4,8 @@
  * events after it (lib/logfile/log_rotation.h).
  *
  * The checkpoint counts as read before (incremental_import.h), the rest is read. A follower may
- * work on the log at the same time: if the checkpoint was replaced by the time the rest is open,
- * the import starts again with the new one. Open files stay readable when their names are removed.
- * If a log has more parts than are kept open, the checkpoint is compared again after reading.
+ * work on the log at the same time. It removes no files while this process has the lock
+ * (log_rotation_lock_for_reading), which is released when everything was read.
  *
  * Invariants
  *   RX-1 Totals are those of all events of the recording, as if none had been removed. Freed

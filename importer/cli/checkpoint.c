@@ -3,14 +3,9 @@
 #include "importer/cli/incremental_import.h"
 #include "importer/read/log_set.h"
 #include "lib/base/dynamic_array.h"
-#include "lib/logfile/columns.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    VERSION = 5
-};
 
 bool incremental_import_is_done(const struct incremental_import *incremental, uint64_t run_id,
                                 uint64_t sequence)
@@ -27,17 +22,11 @@ bool incremental_import_is_done(const struct incremental_import *incremental, ui
 static void visit_head(struct incremental_import *incremental, struct statistics_room *room,
                        struct checkpoint_io *io)
 {
-    uint32_t n_beginnings = incremental->n_beginnings;
-
-    checkpoint_io_part(io, CHECKPOINT_HEAD, VERSION);
     CHECKPOINT_IMAGE(io, &incremental->limits);
-    checkpoint_io_check(io, incremental->limits.pairs <= UINT32_MAX, "its limits");
     checkpoint_io_u32(io, &room->n_processes);
     checkpoint_io_u32(io, &room->n_threads);
     checkpoint_io_u32(io, &room->n_backtraces);
     checkpoint_io_u32(io, &room->n_pools);
-    checkpoint_io_u32(io, &n_beginnings);
-    incremental->n_beginnings = n_beginnings;
     incremental->clocks = checkpoint_io_array(io, incremental->clocks, &incremental->n_clocks,
                                               &incremental->clocks_capacity, CHECKPOINT_MAX,
                                               sizeof *incremental->clocks);
@@ -61,7 +50,6 @@ static void visit_pasts(struct incremental_import *incremental, struct checkpoin
         checkpoint_io_u64(io, &pasts[i].run_id);
         checkpoint_io_bool(io, &pasts[i].has_time_shift);
         checkpoint_io_u32(io, &pasts[i].time_shift);
-        checkpoint_io_check(io, pasts[i].time_shift <= COLUMNS_MAX_TIME_SHIFT, "the clock");
         checkpoint_io_u32(io, &pasts[i].first_rotated_number);
         checkpoint_io_u64(io, &pasts[i].n_losses);
         checkpoint_io_u64(io, &pasts[i].lost_bytes);
@@ -99,12 +87,9 @@ static void visit_rest(struct incremental_import *incremental, struct checkpoint
                                                   .n_pools = room->n_pools}};
 
     visit_places(incremental, io);
-    checkpoint_io_part(io, CHECKPOINT_STREAM, VERSION);
     stream_state_visit(&incremental->stream, io);
-    checkpoint_io_part(io, CHECKPOINT_NUMBERS, VERSION);
     stable_ids_visit(&incremental->stable_ids, &most, io);
     statistics_visit(import->statistics, io);
-    checkpoint_io_part(io, CHECKPOINT_KEPT, VERSION);
     row_spool_visit(import->kept, io);
 }
 
@@ -117,7 +102,7 @@ int incremental_import_save(struct incremental_import *incremental,
     struct statistics_room room;
     int code;
 
-    if (!incremental->import.statistics || !incremental->has_no_rows)
+    if (!incremental->import.statistics)
         return error_set(err, ERROR_FORMAT, "nothing is kept of the recording that could be saved");
     code = incremental_import_take_pasts(incremental, err);
     if (code == 0)
@@ -200,82 +185,11 @@ int incremental_import_load(struct incremental_import *incremental,
     struct checkpoint_io *io = NULL;
     int code = checkpoint_io_load(source, &incremental->stable_ids.texts, &io, err);
 
-    incremental->is_sole = true;
+    incremental->is_bounded = true;
     if (code == 0)
         code = load(incremental, io, err);
     checkpoint_io_close(io);
     if (code)
         incremental_import_forget(incremental);
-    return code;
-}
-
-/* ---- larger capacity ---- */
-
-/* Concatenated chunks, each preceded by its length. */
-struct chunks {
-    uint8_t *bytes;
-    size_t n, capacity, at;
-};
-
-static int put_chunk(void *context, const void *chunk, size_t n_bytes, struct error *err)
-{
-    struct chunks *chunks = context;
-    uint8_t *bytes = dynamic_array_reserve(chunks->bytes, &chunks->capacity,
-                                           chunks->n + sizeof n_bytes + n_bytes, 1);
-
-    if (!bytes)
-        return error_set(err, ERROR_NOMEM, "out of memory");
-    chunks->bytes = bytes;
-    memcpy(bytes + chunks->n, &n_bytes, sizeof n_bytes);
-    memcpy(bytes + chunks->n + sizeof n_bytes, chunk, n_bytes);
-    chunks->n += sizeof n_bytes + n_bytes;
-    return 0;
-}
-
-static int next_chunk(void *context, const void **ret_chunk, size_t *ret_bytes, struct error *err)
-{
-    struct chunks *chunks = context;
-
-    (void)err;
-    *ret_bytes = 0;
-    if (chunks->at == chunks->n)
-        return 0;
-    memcpy(ret_bytes, chunks->bytes + chunks->at, sizeof *ret_bytes);
-    *ret_chunk = chunks->bytes + chunks->at + sizeof *ret_bytes;
-    chunks->at += sizeof *ret_bytes + *ret_bytes;
-    return 0;
-}
-
-static int visit_statistics(struct statistics *statistics, struct checkpoint_io *io)
-{
-    statistics_visit(statistics, io);
-    return checkpoint_io_end(io);
-}
-
-int incremental_import_make_room(struct incremental_import *incremental, struct error *err)
-{
-    struct import *import = &incremental->import;
-    struct statistics_room least = *statistics_room(import->statistics);
-    struct chunks chunks = {0};
-    const struct checkpoint_io_sink sink = {.put = put_chunk, .context = &chunks};
-    const struct checkpoint_io_source source = {.next = next_chunk, .context = &chunks};
-    struct checkpoint_io *io = NULL;
-    int code = checkpoint_io_save(&sink, &io, err);
-
-    if (code == 0)
-        code = visit_statistics(import->statistics, io);
-    checkpoint_io_close(io);
-    io = NULL;
-    if (code == 0) {
-        statistics_free(import->statistics);
-        import->statistics = NULL;
-        code = incremental_import_make_statistics(incremental, &least, err);
-    }
-    if (code == 0)
-        code = checkpoint_io_load(&source, &incremental->stable_ids.texts, &io, err);
-    if (code == 0)
-        code = visit_statistics(import->statistics, io);
-    checkpoint_io_close(io);
-    free(chunks.bytes);
     return code;
 }

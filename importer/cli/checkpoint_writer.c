@@ -9,13 +9,13 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* Pauses before a checkpoint that is due to low disk space or a backlog. MIN_HURRY_NS: after one
- * that freed space. CERTAIN: after one that freed none, until everything written by then is
- * certain, plus a margin for the clocks. MAX_HURRY_NS: upper limit while such checkpoints free
- * none. */
-#define MIN_HURRY_NS     UINT64_C(1000000000)
-#define CERTAIN_HURRY_NS (SOLE_TIME_LIMIT_NS + SOLE_TIME_LIMIT_NS / 16)
-#define MAX_HURRY_NS     UINT64_C(60000000000)
+/* SK-5: until everything written by then is certain, with a margin for the clocks; and at least so
+ * many times the processor time of the last checkpoint. */
+#define HURRY_NS (IDLE_TIME_LIMIT_NS + IDLE_TIME_LIMIT_NS / 16)
+
+enum {
+    HURRY_REST = 8
+};
 
 /* SK-4: reserves 1.5 times the last size, or at least that size. */
 static void reserve(const struct checkpoint_writer *follower, struct state_writer **writer)
@@ -36,7 +36,7 @@ int checkpoint_writer_begin(struct checkpoint_writer *follower, const char *log_
     struct state_reader *reader;
     int code = state_reader_open(log_path, &reader, err);
 
-    *follower = (struct checkpoint_writer){.log_path = log_path, .hurry_pause_ns = MIN_HURRY_NS};
+    *follower = (struct checkpoint_writer){.log_path = log_path};
     if (code == 0 && reader) {
         struct checkpoint_io_source source = state_reader_source(reader);
         follower->checkpoint_io_bytes = log_rotation_state_bytes(log_path);
@@ -71,38 +71,16 @@ static uint64_t due_bytes(const struct checkpoint_writer *follower)
                                                                 : log_rotation_bytes();
 }
 
-/* The last rotated log always stays, so a single one is no reason. */
-static bool must_hurry(struct checkpoint_writer *follower, uint64_t n_bytes)
+/* The last rotated log always stays, so a single one is no reason to hurry. */
+bool checkpoint_writer_is_due(const struct checkpoint_writer *follower)
 {
-    uint64_t now_ns = monotonic_now_ns();
-
-    if (n_bytes <= log_rotation_bytes() / LOG_ROTATION_FILES || now_ns < follower->hurry_ns
-        || (n_bytes < due_bytes(follower) && !has_little_room(follower)))
-        return false;
-    follower->hurry_ns = now_ns + follower->hurry_pause_ns;
-    return true;
-}
-
-/* A quarter of the backlog: each piece reads all frame headers, so they are read four times in
- * total, whatever the size of the backlog. */
-uint64_t checkpoint_writer_piece_bytes(const struct checkpoint_writer *follower)
-{
-    uint64_t n_due = due_bytes(follower);
-
-    return n_due < follower->seen_bytes / 4 ? follower->seen_bytes / 4 : n_due;
-}
-
-bool checkpoint_writer_is_due(struct checkpoint_writer *follower)
-{
-    follower->is_hurried = false;
-    if (follower->is_behind)
-        return true;
     uint64_t n_bytes = log_rotation_run_bytes(follower->log_path);
-    follower->seen_bytes = n_bytes;
+
     if (n_bytes >= follower->left_bytes + due_bytes(follower))
         return true;
-    follower->is_hurried = must_hurry(follower, n_bytes);
-    return follower->is_hurried;
+    return n_bytes > log_rotation_bytes() / LOG_ROTATION_FILES
+           && monotonic_now_ns() >= follower->hurry_ns
+           && (n_bytes >= due_bytes(follower) || has_little_room(follower));
 }
 
 /* The first rotated log with an event that was not imported; the number after the last if there is
@@ -167,20 +145,20 @@ static void note_done(struct incremental_import *incremental)
     }
 }
 
-/* Returns true if any file was removed. */
-static bool remove_done(const struct incremental_import *incremental)
+/* An open descriptor would keep the disk space. */
+static void remove_done(const struct incremental_import *incremental)
 {
     const struct log_set *logs = incremental_import_logs(incremental);
-    bool is_any = false;
 
     for (size_t i = 0; i < logs->n_inputs; i++) {
         const struct log_input *input = logs->inputs[i];
         uint32_t first = incremental_import_first_rotated_number(incremental, i);
         for (size_t k = 1; k <= input->n_rotated_logs && input->files[k]->rotated_number < first;
-             k++)
-            is_any |= unlink(input->files[k]->path) == 0;
+             k++) {
+            (void)unlink(input->files[k]->path);
+            log_file_rest(input->files[k]);
+        }
     }
-    return is_any;
 }
 
 static int write_state(struct checkpoint_writer *follower, struct incremental_import *incremental,
@@ -207,43 +185,22 @@ static int write_state(struct checkpoint_writer *follower, struct incremental_im
     return code;
 }
 
-/* The pause doubles only if an early checkpoint freed nothing. If it left events because they were
- * too new, that does not predict what will be certain later. */
-static uint64_t pause_before_hurry(const struct checkpoint_writer *follower, bool has_made_some)
-{
-    uint64_t pause_ns = follower->is_hurried ? 2 * follower->hurry_pause_ns : 0;
-
-    if (has_made_some)
-        return MIN_HURRY_NS;
-    if (pause_ns < CERTAIN_HURRY_NS)
-        return CERTAIN_HURRY_NS;
-    return pause_ns < MAX_HURRY_NS ? pause_ns : MAX_HURRY_NS;
-}
-
-/* Removed files are the only thing that frees disk space. */
-static void note_room(struct checkpoint_writer *follower, bool has_made_some)
-{
-    follower->left_bytes = follower->seen_bytes = log_rotation_run_bytes(follower->log_path);
-    follower->hurry_pause_ns = pause_before_hurry(follower, has_made_some);
-    follower->hurry_ns = monotonic_now_ns() + follower->hurry_pause_ns;
-}
-
 int checkpoint_writer_save(struct checkpoint_writer *follower,
                            struct incremental_import *incremental, struct error *err)
 {
     const struct log_set *logs = incremental_import_logs(incremental);
-    bool has_made_room = false;
-    int code = 0;
+    uint64_t began_ns = own_cpu_ns();
 
     if (logs && logs->n_inputs && incremental_import_n_kept(incremental)) {
         note_done(incremental);
-        code = write_state(follower, incremental, &logs->inputs[0]->header, err);
+        int code = write_state(follower, incremental, &logs->inputs[0]->header, err);
         if (code)
             return code;
-        has_made_room = remove_done(incremental);
+        remove_done(incremental);
         reserve(follower, &follower->next);
     }
-    follower->is_behind = incremental_import_is_behind(incremental);
-    note_room(follower, has_made_room);
+    uint64_t rest_ns = (own_cpu_ns() - began_ns) * HURRY_REST;
+    follower->left_bytes = log_rotation_run_bytes(follower->log_path);
+    follower->hurry_ns = monotonic_now_ns() + (rest_ns > HURRY_NS ? rest_ns : HURRY_NS);
     return 0;
 }

@@ -5,9 +5,7 @@
  *
  * A checkpoint is due when the rotated logs have grown by log_rotation_bytes or by the size of the
  * last checkpoint, whichever is more. So checkpoints never cost more writes than events. Then those
- * rotated logs are removed that have nothing after the checkpoint's mark. A backlog is imported in
- * pieces of that size, or of a quarter of the backlog, the oldest first, with a checkpoint after
- * each.
+ * rotated logs are removed that have nothing after the checkpoint's mark.
  *
  * Invariants
  *   SK-1 A rotated log is removed only after a checkpoint that contains all of it is on disk under
@@ -24,7 +22,7 @@
  *        it immediately. When space is low, checkpoints are more frequent.
  *   SK-5 If a checkpoint leaves a backlog because the mark was too old, another import follows when
  *        the mark can be after all of it, even if nothing more is written. So the events of a
- *        stopped program are removed, too. The pause grows only while such imports remove nothing.
+ *        stopped program are removed, too.
  *
  * Threads: one. On failure nothing is removed; the next attempt tries again.
  */
@@ -40,15 +38,10 @@ struct checkpoint_writer {
     const char *log_path;
     uint64_t checkpoint_io_bytes; /* size of the last checkpoint */
     uint64_t left_bytes;          /* size of the rotated logs after the last import */
-    uint64_t seen_bytes;          /* their size when it was last counted */
     struct state_writer *next;    /* SK-4; NULL: not open */
     struct state_writer
-        *spare;      /* for the second checkpoint, since the first replaces none; NULL: none */
-    bool is_behind;  /* the last advance was incomplete */
-    bool is_hurried; /* the next import is due because of hurry_ns alone */
-    uint64_t
-        hurry_ns; /* earliest time of a checkpoint that is due to low disk space or a backlog */
-    uint64_t hurry_pause_ns; /* pause between two of those */
+        *spare;        /* for the second checkpoint, since the first replaces none; NULL: none */
+    uint64_t hurry_ns; /* earliest time of one that is due to low disk space or a backlog */
 };
 
 /* Call it before the first advance. Loads the log's checkpoint, if there is one. */
@@ -56,13 +49,10 @@ int checkpoint_writer_begin(struct checkpoint_writer *follower, const char *log_
                             struct incremental_import *incremental, struct error *err);
 
 /* True if there are enough new events, or little enough disk space, for an import. */
-bool checkpoint_writer_is_due(struct checkpoint_writer *follower);
+bool checkpoint_writer_is_due(const struct checkpoint_writer *follower);
 
-/* Most bytes for the next advance. */
-uint64_t checkpoint_writer_piece_bytes(const struct checkpoint_writer *follower);
-
-/* After an advance: writes a checkpoint and removes the rotated logs that it contains. May be
- * repeated after a failure. */
+/* After an advance, with the lock for removal (log_rotation.h): writes a checkpoint and removes the
+ * rotated logs that it contains. May be repeated after a failure. */
 int checkpoint_writer_save(struct checkpoint_writer *follower,
                            struct incremental_import *incremental, struct error *err);
 

@@ -101,21 +101,34 @@ static uint64_t pause_after(uint64_t cpu_ns)
 }
 
 static int one_round(struct incremental_import *incremental, const struct import_options *round,
-                     bool is_last, struct import_result *ret_result, struct error *err)
+                     struct import_result *ret_result, struct error *err)
 {
     int code = incremental_import_advance(incremental, UINT64_MAX, err);
 
-    return code ? code : incremental_import_write(incremental, round, is_last, ret_result, err);
+    return code ? code : incremental_import_write(incremental, round, false, ret_result, err);
 }
 
-static void report_lost_writer(const struct import_result *result, bool *has_said)
+/* Makes rounds until the log does not grow any more, or a signal comes. A round may fail for lack
+ * of memory; the next one tries again. */
+static int make_rounds(struct incremental_import *incremental, struct import_options *round,
+                       const volatile sig_atomic_t *interrupted, struct error *err)
 {
-    if (result->has_lost_writer && !*has_said)
-        (void)fprintf(
-            stderr,
-            "mtrace-import: the process that writes the database was killed, perhaps for lack of "
-            "memory; it is written without a second process, and the log is read again\n");
-    *has_said |= result->has_lost_writer;
+    struct import_result result = {.is_growing = true};
+    bool has_said = false;
+    int code = 0;
+
+    while (code == 0 && result.is_growing && !*interrupted) {
+        uint64_t cpu_ns = used_cpu_ns();
+        code = one_round(incremental, round, &result, err);
+        round->force |= code == 0; /* this process created the target */
+        if (code == ERROR_NOMEM && !has_said)
+            (void)fprintf(stderr, "mtrace-import: %s; it tries again\n", err->text);
+        has_said |= code == ERROR_NOMEM;
+        code = code == ERROR_NOMEM ? 0 : code;
+        if (code == 0 && result.is_growing)
+            rest(incremental, pause_after(used_cpu_ns() - cpu_ns), interrupted);
+    }
+    return *interrupted ? 0 : code;
 }
 
 /* After SIGTERM there is time for one more round, so that the database is current. */
@@ -127,43 +140,10 @@ static int end_soon(struct incremental_import *incremental, const struct import_
     int code;
 
     *interrupted = 0;
-    code = one_round(incremental, round, true, ret_result, err);
+    code = one_round(incremental, round, ret_result, err);
     if (!*interrupted)
         *interrupted = number;
     return code ? code : error_set(err, ERROR_INTERRUPTED, "interrupted");
-}
-
-static int follow(struct incremental_import *incremental, const struct import_options *options,
-                  volatile sig_atomic_t *interrupted, struct import_result *ret_result,
-                  struct error *err)
-{
-    struct import_options round = *options;
-    bool has_said = false;
-    int code = 0;
-
-    round.slim = true;
-    round.is_early = !options->slim;
-    round.index = false;
-    while (!*interrupted) {
-        uint64_t cpu_ns = used_cpu_ns();
-        code = one_round(incremental, &round, false, ret_result, err);
-        if (code == 0) {
-            round.force = true; /* this process created the target */
-            report_lost_writer(ret_result, &has_said);
-        }
-        if (code || !ret_result->is_growing)
-            break;
-        rest(incremental, pause_after(used_cpu_ns() - cpu_ns), interrupted);
-    }
-    if (code && !*interrupted)
-        return code;
-    round.is_early = false;
-    if (*interrupted && *interrupted != SIGINT)
-        return end_soon(incremental, &round, interrupted, ret_result, err);
-    *interrupted = 0;
-    round.slim = options->slim;
-    round.index = options->index;
-    return one_round(incremental, &round, true, ret_result, err);
 }
 
 int follow_run(const struct import_options *options, struct progress *progress,
@@ -171,13 +151,26 @@ int follow_run(const struct import_options *options, struct progress *progress,
                struct error *err)
 {
     struct incremental_import *incremental;
+    struct import_options round = *options;
+    struct import_options last = *options;
     int code;
 
     await_log(options->logs[0], interrupted);
-    code = incremental_import_open(options, progress, &incremental, err);
+    code = incremental_import_open(&round, progress, &incremental, err);
     if (code)
         return code;
-    code = follow(incremental, options, interrupted, ret_result, err);
+    round.slim = true;
+    round.is_early = !options->slim;
+    round.index = false;
+    code = make_rounds(incremental, &round, interrupted, err);
+    round.is_early = false;
+    bool is_soon = code == 0 && *interrupted && *interrupted != SIGINT;
+    if (is_soon)
+        code = end_soon(incremental, &round, interrupted, ret_result, err);
     incremental_import_close(incremental);
-    return code;
+    if (code || is_soon)
+        return code;
+    *interrupted = 0;
+    last.force |= round.force;
+    return import_run(&last, progress, ret_result, err);
 }

@@ -7,7 +7,7 @@
  * of allocations, beside the target and renames it to the target. Between rounds it pauses for at
  * least FOLLOW_PAUSE_NS and FOLLOW_MIN_REST times the processor time of the round, so that a long
  * log takes a fixed share of one processor at most. The end of the recording also ends a pause.
- * After it, or when the user asks, the last round is a complete import.
+ * After it, or when the user asks, the log is imported once more, as without --follow.
  *
  * Invariants
  *   FO-1 After the first round the target is always a complete database. A process that has it open

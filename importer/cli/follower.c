@@ -3,9 +3,9 @@
 
 #include "importer/cli/checkpoint_writer.h"
 #include "importer/cli/incremental_import.h"
-#include "importer/cli/program_cpu.h"
 #include "importer/read/log_set.h"
 #include "lib/base/monotonic.h"
+#include "lib/logfile/log_rotation.h"
 #include "lib/process/cut_request.h"
 
 #include <errno.h>
@@ -17,33 +17,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MIN_REST_NS UINT64_C(100000000)
+/* After a round; also before the first one, because the first request comes soon, and after a full
+ * disk. */
+#define MIN_REST_NS UINT64_C(1000000000)
 #define MAX_REST_NS UINT64_C(30000000000)
-/* Least pause between two checks of the program's processor time. */
-#define WORK_REST_NS UINT64_C(100000000)
-/* Pause between two checks whether a program still waits for an answer. */
-#define ASKED_REST_NS UINT64_C(20000000)
-/* The rest is at least this many times the import's work before its first event: with short rests
- * that work would dominate. */
-#define OPENING_REST 40
-/* Before the first import, because the first request comes soon; and after a full disk, for a
- * bounded log. */
-#define LONG_REST_NS UINT64_C(1000000000)
-/* Pause between two checks of the size of a bounded log. */
-#define STATE_REST_NS UINT64_C(50000000)
-/* After an answer, and in total, because a bounded log must not grow. */
-#define ASKED_WAIT_NS     UINT64_C(1000000000)
-#define MAX_ASKED_WAIT_NS UINT64_C(5000000000)
-/* The wait also ends at this backlog, a quarter of the size at which the recorder drops events
- * (log_rotation.h). */
-#define PATIENT_BYTES (UINT64_C(64) << 20)
-/* Pause between pieces of a backlog, in which requests are answered. */
-#define PIECE_REST_NS UINT64_C(1000000)
-/* The rest is at least this many times the processor time of a check, which grows with the number
- * of files in the folder. */
-#define STATE_LOOK_REST 50
+/* Between two checks of the size of a bounded log; a check costs time for each file in its
+ * folder. */
+#define LOOK_REST_NS UINT64_C(50000000)
 
 enum {
+    LOOK_REST = 50,
     MIN_MAPPED_BYTES = 1 << 17,
 };
 
@@ -53,16 +36,7 @@ struct follower {
     struct incremental_import *incremental;
     struct checkpoint_writer state;
     bool has_state;
-    bool is_of_instants; /* a request named a time, which the log does not show in advance */
-    uint64_t unasked_ns; /* any time that a program requests is later; 0: unknown */
-    uint64_t taken_ns;   /* bounded log: time of the last unrequested import */
-    uint64_t patient_ns; /* bounded log: end of the wait for a pending request; 0: none */
-    uint64_t rest_ns;    /* pause while the log does not grow */
-    /* of the next import: limited by the cost of the last one; also by rest_ns */
-    uint64_t earliest_ns, due_ns;
-    /* least program_cpu_ns for the next import, and the time when it may start regardless */
-    uint64_t work_ns, latest_ns;
-    struct program_cpu program;
+    uint64_t due_ns; /* of the next round */
 };
 
 static bool is_interrupted(const struct follower *follower)
@@ -70,147 +44,85 @@ static bool is_interrupted(const struct follower *follower)
     return follower->progress->interrupted && *follower->progress->interrupted;
 }
 
-static int advance(struct follower *follower, uint64_t now_ns, struct error *err)
+static uint64_t between(uint64_t ns, uint64_t least, uint64_t most)
 {
-    return incremental_import_advance(
-        follower->incremental, now_ns > FOLLOWER_MARGIN_NS ? now_ns - FOLLOWER_MARGIN_NS : 0, err);
+    return ns < least ? least : ns > most ? most : ns;
 }
 
-/* KP-3 */
-static int advance_unasked(struct follower *follower, struct error *err)
+/* In a bounded log a late request cannot be served, so there is more time for it. */
+static uint64_t end_of_certain(const struct follower *follower)
 {
-    return follower->unasked_ns
-               ? incremental_import_advance(follower->incremental, follower->unasked_ns, err)
-               : advance(follower, monotonic_now_ns(), err);
-}
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Processor time of the program; 0: unknown. */
-static uint64_t work_of_program(struct follower *follower)
-{
-    const struct log_set *logs = incremental_import_logs(follower->incremental);
-
-    return logs ? program_cpu_ns(&follower->program, log_set_definitions(logs)) : 0;
-}
-
-/* KP-3: sets the time up to which no request can come. A program that holds the request slot may
- * have written its marker already, or may want a second database. */
-static bool is_asked(struct follower *follower)
-{
-    const struct log_set *logs = incremental_import_logs(follower->incremental);
     uint64_t now_ns = monotonic_now_ns();
-    bool is_asked = logs && !follower->is_of_instants && log_set_is_asked(logs);
+    uint64_t margin_ns = follower->has_state ? IDLE_TIME_LIMIT_NS : FOLLOWER_MARGIN_NS;
 
-    follower->unasked_ns = logs && !follower->is_of_instants && !is_asked ? now_ns : 0;
-    if (!is_asked || now_ns >= follower->latest_ns)
-        return false;
-    follower->due_ns = now_ns + ASKED_REST_NS;
-    return true;
+    return now_ns > margin_ns ? now_ns - margin_ns : 0;
 }
 
-/* KP-2: may the next import start now? */
-static bool has_worked(struct follower *follower)
+/* Continues with the last checkpoint of a bounded log. */
+static int begin(struct follower *follower, struct error *err)
 {
-    uint64_t began_ns = own_cpu_ns();
-    uint64_t work_ns = work_of_program(follower);
-    uint64_t rest_ns = (own_cpu_ns() - began_ns) * FOLLOWER_REST;
-    uint64_t now_ns = monotonic_now_ns();
+    checkpoint_writer_done(&follower->state);
+    incremental_import_close(follower->incremental);
+    follower->incremental = NULL;
+    int code =
+        incremental_import_open(follower->options, follower->progress, &follower->incremental, err);
 
-    if (work_ns == 0 || work_ns >= follower->work_ns || now_ns >= follower->latest_ns)
-        return true;
-    follower->work_ns += rest_ns; /* reading the times of many processes has a cost, too */
-    follower->due_ns =
-        now_ns + later(later(WORK_REST_NS, rest_ns), (follower->work_ns - work_ns) / 4);
-    if (follower->due_ns > follower->latest_ns)
-        follower->due_ns = follower->latest_ns;
-    return false;
+    if (code == 0 && follower->has_state) {
+        incremental_import_be_bounded(follower->incremental, NULL);
+        code = checkpoint_writer_begin(&follower->state, follower->options->logs[0],
+                                       follower->incremental, err);
+    }
+    return code;
+}
+
+static int advance(struct follower *follower, struct error *err)
+{
+    int code = incremental_import_advance(follower->incremental, end_of_certain(follower), err);
+
+    if (!incremental_import_is_lost(follower->incremental))
+        return code;
+    code = begin(follower, err); /* there may be more names than the statistics had room for */
+    return code ? code
+                : incremental_import_advance(follower->incremental, end_of_certain(follower), err);
 }
 
 /* KP-2. Errors are ignored: a later attempt may succeed, and a requester gets the reason. */
-static void look(struct follower *follower)
+static void make_round(struct follower *follower)
 {
-    uint64_t n_kept = incremental_import_n_kept(follower->incremental);
     uint64_t began_ns = own_cpu_ns();
-    struct error err;
-    int code = advance_unasked(follower, &err);
-    uint64_t work_ns = work_of_program(follower);
-    uint64_t now_ns = monotonic_now_ns();
-    uint64_t rest_ns = later((own_cpu_ns() - began_ns) * FOLLOWER_REST,
-                             incremental_import_opening_ns(follower->incremental) * OPENING_REST);
-    bool is_still = code || incremental_import_n_kept(follower->incremental) == n_kept;
 
-    follower->rest_ns = is_still ? follower->rest_ns * 2 : MIN_REST_NS;
-    if (follower->rest_ns > MAX_REST_NS)
-        follower->rest_ns = MAX_REST_NS;
-    follower->earliest_ns = now_ns + rest_ns;
-    follower->due_ns = later(follower->earliest_ns, now_ns + follower->rest_ns);
-    follower->work_ns = work_ns + rest_ns;
-    follower->latest_ns = later(follower->due_ns, now_ns + MAX_REST_NS);
+    (void)advance(follower, NULL);
+    follower->due_ns =
+        monotonic_now_ns()
+        + between((own_cpu_ns() - began_ns) * FOLLOWER_REST, MIN_REST_NS, MAX_REST_NS);
 }
 
-/* KP-3: while a request is pending, nothing after its time is imported, since it could not be cut
- * there any more. A request that takes too long, or a log that grows too fast for its bound, ends
- * this. Before the log is opened this is unknown, and nothing is imported. */
-static uint64_t instant_to_take_in(struct follower *follower)
+static int import_and_save(struct follower *follower, struct error *err)
 {
-    const struct log_set *logs = incremental_import_logs(follower->incremental);
-    uint64_t now_ns = monotonic_now_ns();
+    int lock = log_rotation_lock_for_removal(follower->options->logs[0]);
+    int code = 0;
 
-    if (!logs)
+    if (lock < 0) /* an import reads the log */
         return 0;
-    if (!log_set_is_asked(logs)) {
-        follower->unasked_ns = now_ns;
-        follower->patient_ns = 0;
-    } else if (follower->patient_ns == 0) {
-        follower->patient_ns = now_ns + MAX_ASKED_WAIT_NS;
-    }
-    return follower->patient_ns > now_ns && follower->state.seen_bytes < PATIENT_BYTES
-               ? earlier(now_ns, follower->unasked_ns + FOLLOWER_MARGIN_NS)
-               : now_ns;
+    code = advance(follower, err);
+    if (code == 0)
+        code = checkpoint_writer_save(&follower->state, follower->incremental, err);
+    close(lock);
+    return code;
 }
 
-/* The requester may want a second database as of that time, minus a margin. Later requests name
- * later times. */
-static void note_answer(struct follower *follower, uint64_t asked_ns)
-{
-    if (asked_ns > FOLLOWER_MARGIN_NS)
-        follower->unasked_ns = later(follower->unasked_ns, asked_ns - FOLLOWER_MARGIN_NS);
-    follower->patient_ns = 0;
-}
-
-/* Imports events of a bounded log. After a full disk it tries again; any other failure ends the
- * follower, and another one starts with the last checkpoint. */
-static int take_in(struct follower *follower, struct error *err)
+/* After a full disk the next round tries again, because exiting would free the reserved space. Any
+ * other failure ends the follower, and another one starts with the last checkpoint. */
+static int make_bounded_round(struct follower *follower, struct error *err)
 {
     uint64_t began_ns = own_cpu_ns();
     bool is_due = checkpoint_writer_is_due(&follower->state);
-    uint64_t instant_ns = instant_to_take_in(follower);
-    uint64_t look_ns = own_cpu_ns() - began_ns;
-    uint64_t rest_ns = later(STATE_REST_NS, look_ns * STATE_LOOK_REST);
-    int code = 0;
+    uint64_t rest_ns = between((own_cpu_ns() - began_ns) * LOOK_REST, LOOK_REST_NS, MAX_REST_NS);
+    int code = is_due ? import_and_save(follower, err) : 0;
 
-    if (is_due) {
-        follower->taken_ns = monotonic_now_ns();
-        incremental_import_take_pieces(follower->incremental,
-                                       checkpoint_writer_piece_bytes(&follower->state));
-        code = advance(follower, instant_ns, err);
-        if (code == 0)
-            code = checkpoint_writer_save(&follower->state, follower->incremental, err);
-        if (code && error_is_disk_full(err)) { /* exiting would free the reserved space */
-            rest_ns = later(LONG_REST_NS, (own_cpu_ns() - began_ns) * STATE_LOOK_REST);
-            code = 0;
-        } else if (follower->state.is_behind) {
-            rest_ns = PIECE_REST_NS;
-        }
+    if (code && error_is_disk_full(err)) {
+        rest_ns = between(rest_ns, MIN_REST_NS, MAX_REST_NS);
+        code = 0;
     }
     follower->due_ns = monotonic_now_ns() + rest_ns;
     return code;
@@ -230,44 +142,25 @@ static struct import_options options_of(const struct follower *follower,
     options.until_marker = *request->until_marker ? request->until_marker : NULL;
     options.marker_ticks = request->marker_ticks;
     options.run_id = request->run_id;
-    options.is_aggregate = follower->has_state && request->has_rows;
-    options.slim = !request->has_rows || options.is_aggregate;
+    options.is_aggregate = follower->has_state; /* with rows of live blocks */
+    options.slim = !request->has_rows || follower->has_state;
     options.no_symbols = !request->has_symbols;
     return options;
 }
 
-/* The first request reads everything: the part up to shortly before its time is kept for later
- * ones. */
 static int cut(struct follower *follower, const struct cut_request *request, struct error *err)
 {
     const struct import_options options = options_of(follower, request);
     struct import_result result;
-    int code = 0;
+    int code = incremental_import_cut(follower->incremental, &options, end_of_certain(follower),
+                                      &result, err);
 
-    follower->is_of_instants |= !options.until_marker;
-    if (incremental_import_n_beginnings(follower->incremental) == 0)
-        code = advance(follower, request->asked_ns, err);
-    if (code == 0)
-        code = incremental_import_open_cut(follower->incremental, &options, err);
-    return code ? code : incremental_import_cut(follower->incremental, &options, &result, err);
-}
-
-/* The requester may ask again, in a bounded log for the same time. What is kept must end before it,
- * because nothing can be read again. */
-static void look_soon(struct follower *follower, uint64_t asked_ns)
-{
-    if (follower->has_state) {
-        note_answer(follower, asked_ns);
-        uint64_t wait_ns =
-            earlier(monotonic_now_ns() + ASKED_WAIT_NS, follower->taken_ns + MAX_ASKED_WAIT_NS);
-        follower->due_ns = later(follower->due_ns, wait_ns);
-        return;
-    }
-    uint64_t soon_ns = later(follower->earliest_ns, monotonic_now_ns() + MIN_REST_NS);
-
-    follower->rest_ns = MIN_REST_NS;
-    if (follower->due_ns > soon_ns)
-        follower->due_ns = soon_ns;
+    if (!incremental_import_is_lost(follower->incremental))
+        return code;
+    code = begin(follower, err);
+    return code ? code
+                : incremental_import_cut(follower->incremental, &options, end_of_certain(follower),
+                                         &result, err);
 }
 
 static void serve(struct follower *follower, const struct cut_request *request, int reply_fd)
@@ -278,7 +171,6 @@ static void serve(struct follower *follower, const struct cut_request *request, 
     reply.has_no_room = error_is_disk_full(&err);
     (void)snprintf(reply.text, sizeof reply.text, "%s", err.text);
     cut_request_reply(reply_fd, &reply);
-    look_soon(follower, request->asked_ns);
 }
 
 /* Returns false if no requester is left. */
@@ -331,28 +223,19 @@ int follower_run(const struct import_options *options, bool has_state, struct pr
     struct follower follower = {.options = options,
                                 .has_state = has_state,
                                 .progress = progress,
-                                .rest_ns = MIN_REST_NS,
-                                .due_ns = monotonic_now_ns() + LONG_REST_NS};
+                                .due_ns = monotonic_now_ns() + MIN_REST_NS};
     bool is_asked_for = true;
-    int code = incremental_import_open(options, progress, &follower.incremental, err);
+    int code = begin(&follower, err);
 
-    if (code == 0)
-        incremental_import_leave_rows_out(follower.incremental);
-    if (code == 0 && has_state)
-        incremental_import_be_sole(follower.incremental, NULL);
-    if (code == 0 && has_state)
-        code =
-            checkpoint_writer_begin(&follower.state, options->logs[0], follower.incremental, err);
     while (code == 0 && is_asked_for && !is_interrupted(&follower)) {
         if (wait_for_request(&follower))
             is_asked_for = take(&follower) && !incremental_import_is_lost(follower.incremental);
         else if (has_state)
-            code = take_in(&follower, err);
-        else if (!is_interrupted(&follower) && !is_asked(&follower) && has_worked(&follower))
-            look(&follower);
+            code = make_bounded_round(&follower, err);
+        else if (!is_interrupted(&follower))
+            make_round(&follower);
     }
     checkpoint_writer_done(&follower.state);
-    program_cpu_done(&follower.program);
     incremental_import_close(follower.incremental);
     return is_interrupted(&follower) ? 0 : code; /* the sender of the signal knows the reason */
 }

@@ -6,25 +6,16 @@
  * It imports new events in advance (incremental_import.h), so that a database costs time for what
  * is new and live only. It exits when no requester is left.
  *
- * Unrequested work is limited by its cost. After each import the follower rests FOLLOWER_REST times
- * the processor time of the import, and until the program has used as much. While the log does not
- * grow, the pauses get longer. Of a bounded log it imports and removes everything
- * (checkpoint_writer.h), as soon as there is enough.
+ * Requests come first. Between them it makes rounds: an import of what is older than the margin,
+ * then a rest of FOLLOWER_REST times the processor time of the round. Of a bounded log it imports
+ * and removes everything (checkpoint_writer.h), as soon as there is enough.
  *
  * Invariants
- *   KP-1 A reply equals an import of the log as of the requested time (KI-3), whatever was imported
- *        before.
- *   KP-2 Without requests, and unless the log is bounded, imports and rests have limits. Imports
- *        take at most 1/(1 + FOLLOWER_REST) of a processor. They also take at most 1/FOLLOWER_REST
- *        of what the program uses during the rest, unless the rest reaches 30 s. An import takes
- *        all events there are. Its work before the first event, which grows with the log, is at
- *        most a fortieth.
- *   KP-3 Nothing is imported that a later request may need to exclude. If requests name times,
- *        imports end FOLLOWER_MARGIN_NS before now; an older time costs an import from the start. A
- *        program that requests a report names the current time and its log shows the request: until
- *        it is answered nothing is imported, otherwise everything that is certain. A bounded log
- *        must not grow, so there the wait is at most 5 s. For a program's request the import may
- *        stop at the last clock knot before its time; only events after it are read twice.
+ *   KP-1 A reply equals an import of the log as of the requested time (KI-1).
+ *   KP-2 Without requests, and unless the log is bounded, rounds take at most
+ *        1/(1 + FOLLOWER_REST) of a processor.
+ *   KP-3 No event younger than the margin is kept, so a request can be served that arrives within
+ *        it. A later one is imported from the start; in a bounded log it is refused.
  *
  * Threads: one, and those of the importer while it reads.
  * Errors: each requester gets the reason. Only the end of requests ends the follower, and in a
@@ -37,7 +28,7 @@
 #include "lib/base/error.h"
 #include "lib/base/progress.h"
 
-#define FOLLOWER_MARGIN_NS UINT64_C(500000000)
+#define FOLLOWER_MARGIN_NS UINT64_C(1000000000)
 
 enum {
     FOLLOWER_REST = 8

@@ -13,6 +13,7 @@
 #include "lib/abi/attr.h"
 #include "lib/base/monotonic.h"
 #include "lib/base/utf8.h"
+#include "lib/logfile/log_rotation.h"
 #include "lib/sqlite/database_guard.h"
 #include "lib/totals/function_totals.h"
 
@@ -134,7 +135,7 @@ int import_read(struct import *import, uint64_t mark, struct error *err)
     for (uint32_t id = 1; code == 0 && id <= n_processes; id++) {
         if (mark == UINT64_MAX)
             code = read_samples(import, samples, id, UINT64_MAX, err);
-        else if (import->stream && import->stream->is_sole) /* their frames may be removed */
+        else if (import->stream) /* their frames may be removed */
             code = read_samples(import, samples, id, mark >> CLOCK_MAP_FRACTION_BITS, err);
         if (import->samples)
             import->samples[id - 1] = sample_stream_place(samples, id);
@@ -155,6 +156,9 @@ static int pass_1(struct import *import, struct error *err)
     progress_begin(import->progress, "reading", "events");
     struct row_sink sink = event_rows_sink(import->rows, definitions_for_rows(import));
     int code = import_read(import, UINT64_MAX, err);
+
+    if (import->options->files_lock)
+        log_rotation_unlock(*import->options->files_lock);
 
     if (code == 0 && import->kept)
         code = row_spool_emit(import->kept, &sink, &import->ids, err);

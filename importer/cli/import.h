@@ -43,8 +43,7 @@ struct import_options {
     bool only;                /* without the logs of children */
     const char *until_marker; /* as in log_set_options, both */
     uint64_t until_ns;
-    /* time of the marker in the first log, which saves incremental_import_cut the search; 0:
-     * unknown */
+    /* for incremental_import_cut: time of the marker in the log of run_id; 0: use until_ns */
     uint64_t marker_ticks;
     /* for incremental_import_cut: the only process reported, which also has the marker; 0: all */
     uint64_t run_id;
@@ -53,6 +52,8 @@ struct import_options {
     bool is_aggregate; /* with slim: the log is bounded and has no more */
     bool index;        /* with a sorted list of allocations by stack */
     bool no_symbols;   /* without functions and lines */
+    const int
+        *files_lock; /* to be unlocked when everything was read (log_rotation.h); NULL: none */
     struct symbols_options symbols;
 };
 
@@ -71,8 +72,6 @@ struct import_result {
     double seconds;
     bool is_bounded; /* the log is bounded (--aggregate) */
     bool is_growing; /* the log was still being written when it was opened */
-    /* the child that wrote the database was killed; it was written without a child */
-    bool has_lost_writer;
     /* the program's malloc is not mtrace's: nothing was recorded */
     bool foreign_malloc;
     struct log_damage_report damage; /* use only the numbers: strings were freed with the logs */

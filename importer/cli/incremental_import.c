@@ -14,17 +14,10 @@ enum {
     MIN_THREADS = 256,
     MIN_BACKTRACES = 1 << 16,
     MIN_POOLS = 64,
-    MAX_WARY_STEPS = 4,
 };
 
-static const struct statistics_limits sole_limits = {.extents = 1 << 14,
-                                                     .windows = 1 << 14,
-                                                     .phases = 1 << 14,
-                                                     .pairs = 32,
-                                                     .walks = 1 << 18,
-                                                     .rows = 1 << 16};
-
-#define WARY_STEP_NS UINT64_C(1000000000)
+static const struct statistics_limits usual_limits = {
+    .extents = 1 << 14, .windows = 1 << 14, .pairs = 32, .rows = 1 << 16};
 
 int incremental_import_open(const struct import_options *options, struct progress *progress,
                             struct incremental_import **ret, struct error *err)
@@ -40,15 +33,11 @@ int incremental_import_open(const struct import_options *options, struct progres
     return 0;
 }
 
-void incremental_import_leave_rows_out(struct incremental_import *incremental)
-{
-    incremental->has_no_rows = true;
-}
-
 void incremental_import_forget(struct incremental_import *incremental)
 {
     struct import *import = &incremental->import;
 
+    incremental->is_lost |= incremental->is_bounded && import->statistics;
     statistics_free(import->statistics);
     row_spool_free(import->kept);
     free(import->samples);
@@ -86,7 +75,7 @@ bool incremental_import_is_growing(const struct incremental_import *incremental)
 
 bool incremental_import_is_lost(const struct incremental_import *incremental)
 {
-    return incremental->is_sole && !incremental->import.statistics && incremental->n_beginnings;
+    return incremental->is_lost;
 }
 
 uint64_t incremental_import_sample_ns(const struct incremental_import *incremental, size_t input)
@@ -124,26 +113,6 @@ const struct log_set *incremental_import_logs(const struct incremental_import *i
     return incremental->import.logs;
 }
 
-unsigned incremental_import_n_beginnings(const struct incremental_import *incremental)
-{
-    return incremental->n_beginnings;
-}
-
-void incremental_import_keep_logs(struct incremental_import *incremental)
-{
-    incremental->keeps_logs = true;
-}
-
-int incremental_import_hold_logs(struct incremental_import *incremental, struct error *err)
-{
-    return log_set_hold_pools(incremental->import.logs, err);
-}
-
-uint64_t incremental_import_opening_ns(const struct incremental_import *incremental)
-{
-    return incremental->opening_ns;
-}
-
 uint64_t incremental_import_n_kept(const struct incremental_import *incremental)
 {
     return incremental->import.statistics ? statistics_n_events(incremental->import.statistics) : 0;
@@ -157,7 +126,7 @@ int incremental_import_open_logs(struct incremental_import *incremental, struct 
         .pasts = incremental->pasts,
         .n_pasts = incremental->n_pasts,
         .only = incremental->options->only,
-        .keeps_later = incremental->is_sole}; /* they have stable ids, which cannot be withdrawn */
+        .keeps_later = true}; /* they have stable ids, which cannot be withdrawn */
 
     log_set_close(incremental->import.logs);
     incremental->import.logs = NULL;
@@ -165,17 +134,10 @@ int incremental_import_open_logs(struct incremental_import *incremental, struct 
                             &incremental->import.logs, err);
 
     /* while everything is listed: what a cut or log_set_skip_done omits is not removed */
-    if (code == 0 && incremental->is_sole
+    if (code == 0 && incremental->is_bounded
         && log_set_forget_removed(incremental->import.logs, &incremental->stream) != 0)
         code = error_set(err, ERROR_NOMEM, "out of memory");
     return code;
-}
-
-bool incremental_import_is_fit(const struct incremental_import *incremental)
-{
-    const struct log_set *logs = incremental->import.logs;
-
-    return !incremental->is_unfit && !logs->heaptrack;
 }
 
 static uint32_t with_room(size_t n, size_t least)
@@ -214,52 +176,42 @@ static int take_definitions(struct incremental_import *incremental, bool *ret_is
     return incremental_import_reserve_samples(incremental, err);
 }
 
-/* If delayed threads forced a new start, expect such delays again: use an earlier mark. */
-static uint64_t wary_mark(const struct incremental_import *incremental)
+uint64_t incremental_import_cut_ns(const struct incremental_import *incremental)
 {
-    uint64_t mark =
-        log_set_watermark(incremental->import.logs, incremental->is_sole ? SOLE_TIME_LIMIT_NS : 0);
-    uint64_t n_again = incremental->n_beginnings > 1 ? incremental->n_beginnings - 1 : 0;
-    uint64_t more = (n_again < MAX_WARY_STEPS ? n_again : MAX_WARY_STEPS) * WARY_STEP_NS
-                    << CLOCK_MAP_FRACTION_BITS;
+    const struct import_options *options = incremental->cut;
+    const struct log_set *logs = incremental->import.logs;
+    struct clock_cursor cursor = {0};
+    uint32_t process = options->run_id ? log_set_find_process(logs, options->run_id) : 1;
 
-    if (mark == UINT64_MAX)
-        return mark;
-    return mark > more ? mark - more : 0;
+    if (options->marker_ticks == 0 || process == 0)
+        return options->until_ns;
+    const struct log_input *input = logs->inputs[process - 1];
+    return log_set_time(logs, input, &cursor,
+                        options->marker_ticks & UINT64_MAX << input->time_shift)
+           >> CLOCK_MAP_FRACTION_BITS;
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* The mark in fixed point, at most until_ns. */
+/* The mark in fixed point, at most until_ns, and before the time of a cut. */
 static uint64_t mark_before(const struct incremental_import *incremental, uint64_t until_ns)
 {
     const struct log_set *logs = incremental->import.logs;
-    uint64_t mark = later(wary_mark(incremental), incremental->sure_mark);
+    bool has_limit = incremental->is_bounded || logs->n_inputs > 1;
+    uint64_t mark = log_set_watermark(logs, has_limit ? IDLE_TIME_LIMIT_NS : 0);
     uint64_t last_ns = until_ns > logs->origin_ns ? until_ns - logs->origin_ns : 0;
+    uint64_t cut_ns = incremental->cut ? incremental_import_cut_ns(incremental) : 0;
 
-    if (until_ns == UINT64_MAX || last_ns > mark >> CLOCK_MAP_FRACTION_BITS)
+    if (cut_ns && cut_ns <= last_ns)
+        last_ns = cut_ns - 1;
+    if (last_ns > mark >> CLOCK_MAP_FRACTION_BITS)
         return mark;
     return last_ns << CLOCK_MAP_FRACTION_BITS;
 }
 
-void incremental_import_take_pieces(struct incremental_import *incremental, uint64_t n_bytes)
+void incremental_import_be_bounded(struct incremental_import *incremental,
+                                   const struct statistics_limits *limits)
 {
-    incremental->max_bytes = n_bytes;
-}
-
-bool incremental_import_is_behind(const struct incremental_import *incremental)
-{
-    return incremental->is_behind;
-}
-
-void incremental_import_be_sole(struct incremental_import *incremental,
-                                const struct statistics_limits *limits)
-{
-    incremental->is_sole = true;
-    incremental->limits = limits ? *limits : sole_limits;
+    incremental->is_bounded = true;
+    incremental->limits = limits ? *limits : usual_limits;
 }
 
 static void at_least(uint32_t *room, uint32_t least)
@@ -292,9 +244,9 @@ int incremental_import_make_statistics(struct incremental_import *incremental,
                           &import->statistics, err);
     if (code == 0)
         code = statistics_keep_moments(import->statistics, err);
-    if (code == 0 && incremental->has_no_rows)
-        statistics_leave_rows_out(import->statistics);
     if (code == 0)
+        statistics_leave_rows_out(import->statistics);
+    if (code == 0 && incremental->is_bounded)
         statistics_bound(import->statistics, &incremental->limits);
     return code;
 }
@@ -305,13 +257,11 @@ static int begin(struct incremental_import *incremental, struct error *err)
     bool is_other;
     int code = take_definitions(incremental, &is_other, err);
 
-    incremental->n_beginnings++;
     return code ? code : incremental_import_make_statistics(incremental, &least, err);
 }
 
-/* Finds samples that were written after events with a later time. */
-static int find_late_sample(struct incremental_import *incremental, bool *ret_is_late,
-                            struct error *err)
+/* Skips samples that were written after events with a later time. */
+static int skip_late_samples(struct incremental_import *incremental, struct error *err)
 {
     struct import *import = &incremental->import;
     struct sample_stream *samples;
@@ -319,10 +269,7 @@ static int find_late_sample(struct incremental_import *incremental, bool *ret_is
 
     for (uint32_t id = 1; code == 0 && id <= import->logs->n_inputs; id++) {
         uint64_t event_ns = statistics_event_ns(import->statistics, id);
-        if (!event_ns || sample_stream_time(samples, id) > event_ns)
-            continue;
-        *ret_is_late |= !incremental->is_sole;
-        if (incremental->is_sole) /* skip them */
+        if (event_ns && sample_stream_time(samples, id) <= event_ns)
             import->samples[id - 1] =
                 (struct sample_place){.last_ns = import->logs->origin_ns + event_ns,
                                       .n_at = UINT64_MAX,
@@ -397,11 +344,10 @@ static int keep_clocks(struct incremental_import *incremental, struct error *err
     incremental->n_clocks = logs->n_inputs;
     for (size_t i = 0; i < logs->n_inputs; i++) {
         const struct clock_map *clock = &logs->inputs[i]->clock;
-        uint64_t final_ticks =
-            is_rounded(logs->inputs[i]) ? later(clock->final_ticks, incremental->final_ticks) : 0;
+        uint64_t final_ticks = is_rounded(logs->inputs[i]) ? clock->final_ticks : 0;
         clocks[i] = (struct kept_clock){final_ticks, clock_map_digest(clock, final_ticks)};
     }
-    return incremental->is_sole ? incremental_import_take_pasts(incremental, err) : 0;
+    return incremental->is_bounded ? incremental_import_take_pasts(incremental, err) : 0;
 }
 
 static bool are_clocks_kept(const struct incremental_import *incremental)
@@ -415,13 +361,6 @@ static bool are_clocks_kept(const struct incremental_import *incremental)
     return true;
 }
 
-int incremental_import_fail_sole(const struct incremental_import *incremental, struct error *err)
-{
-    return error_set(err, ERROR_FORMAT, "the recording does not continue its checkpoint: %s",
-                     incremental->why ? incremental->why
-                                      : "a part of it is missing, or was added late");
-}
-
 /* Keeps the first reason. */
 static void note_other(struct incremental_import *incremental, bool is_other, const char *why)
 {
@@ -429,124 +368,78 @@ static void note_other(struct incremental_import *incremental, bool is_other, co
         incremental->why = why;
 }
 
-static bool can_continue(const struct incremental_import *incremental)
-{
-    const struct import *import = &incremental->import;
-
-    return statistics_continue(import->statistics, log_set_definitions(import->logs), &import->ids,
-                               incremental->is_sole);
-}
-
-/* From here on the statistics refer to the current definitions, with larger capacity if needed; the
- * previous definitions are freed. */
-static int continue_statistics(struct incremental_import *incremental, bool *ret_is_other,
-                               struct error *err)
-{
-    int code = 0;
-
-    *ret_is_other = !can_continue(incremental);
-    if (*ret_is_other && incremental->is_sole) {
-        code = incremental_import_make_room(incremental, err);
-        *ret_is_other = code == 0 && !can_continue(incremental);
-    }
-    return code;
-}
-
-int incremental_import_go_on(struct incremental_import *incremental, bool *ret_is_other,
-                             struct error *err)
+/* From here on the statistics refer to the current definitions; the previous ones are freed. */
+static int go_on(struct incremental_import *incremental, bool *ret_is_other, struct error *err)
 {
     struct import *import = &incremental->import;
     int code = take_definitions(incremental, ret_is_other, err);
 
-    incremental->stream.is_sole = incremental->is_sole;
     note_other(incremental, *ret_is_other, "its definitions have changed");
     if (code == 0 && !*ret_is_other)
         *ret_is_other = !are_clocks_kept(incremental);
     note_other(incremental, *ret_is_other, "a reading of the clocks came late");
     if (code == 0 && !*ret_is_other)
-        code = continue_statistics(incremental, ret_is_other, err);
+        *ret_is_other = !statistics_continue(import->statistics, log_set_definitions(import->logs),
+                                             &import->ids);
     note_other(incremental, *ret_is_other,
                "its processes have changed, or there is no room for more");
     if (code == 0 && !*ret_is_other)
-        code = find_late_sample(incremental, ret_is_other, err);
-    note_other(incremental, *ret_is_other, "a sample of its memory came late");
+        code = skip_late_samples(incremental, err);
     if (code == 0 && !*ret_is_other)
         log_set_skip_done(import->logs, import->stream);
     return code;
 }
 
-static uint64_t piece_before(struct incremental_import *incremental, uint64_t mark)
-{
-    uint64_t end = incremental->max_bytes ? log_set_piece_end(
-                       incremental->import.logs, incremental->stream.mark, incremental->max_bytes)
-                                          : UINT64_MAX;
-
-    incremental->is_behind = end < mark;
-    return incremental->is_behind ? end : mark;
-}
-
-int incremental_import_read_to_mark(struct incremental_import *incremental, uint64_t until_ns,
-                                    bool *ret_is_other, struct error *err)
+static int read_to_mark(struct incremental_import *incremental, uint64_t until_ns,
+                        struct error *err)
 {
     struct import *import = &incremental->import;
-    uint64_t mark = piece_before(incremental, mark_before(incremental, until_ns));
+    uint64_t mark = mark_before(incremental, until_ns);
 
     if (mark == UINT64_MAX || mark <= incremental->stream.mark)
         return 0;
     progress_begin(import->progress, "reading", "events");
     int code = import_read(import, mark, err);
     progress_end(import->progress, statistics_n_events(import->statistics));
-    for (size_t i = 0; incremental->is_sole && i < import->logs->n_inputs; i++)
+    for (size_t i = 0; i < import->logs->n_inputs; i++)
         import->samples[i].is_by_time = true;
-    *ret_is_other = incremental->stream.is_late || incremental->stream.has_damage;
-    note_other(incremental, incremental->stream.is_late, "events came late");
-    note_other(incremental, incremental->stream.has_damage, "a part cannot be read");
-    incremental->is_unfit |= incremental->stream.has_damage;
-    if (!*ret_is_other)
-        log_set_skip_done(import->logs, import->stream);
-    if (code == 0 && !*ret_is_other)
-        code = keep_clocks(incremental, err);
-    return *ret_is_other ? 0 : code;
+    log_set_skip_done(import->logs, import->stream);
+    return code ? code : keep_clocks(incremental, err);
 }
 
-static int try_advance(struct incremental_import *incremental, uint64_t until_ns,
-                       bool *ret_is_other, struct error *err)
+static int advance_once(struct incremental_import *incremental, uint64_t until_ns,
+                        bool *ret_is_other, struct error *err)
 {
-    uint64_t began_ns = own_cpu_ns();
     int code = incremental->keeps_logs ? 0 : incremental_import_open_logs(incremental, err);
 
+    *ret_is_other = false;
     incremental->keeps_logs = false;
-    incremental->sure_mark = incremental->final_ticks = 0;
-    incremental->is_behind = false;
-    if (code == 0 && incremental->max_bytes) /* an import in pieces is not urgent */
-        log_set_be_frugal(incremental->import.logs);
-    if (code || !incremental_import_is_fit(incremental))
+    incremental->why = NULL;
+    if (code || incremental->import.logs->heaptrack) /* nothing of that is kept */
         return code;
-    if (incremental->is_sole && !incremental->import.statistics && incremental->n_beginnings)
-        return incremental_import_fail_sole(incremental, err);
-    code = incremental->import.statistics ? incremental_import_go_on(incremental, ret_is_other, err)
+    if (incremental->is_bounded) /* not urgent */
+        log_set_be_frugal(incremental->import.logs);
+    code = incremental->import.statistics ? go_on(incremental, ret_is_other, err)
                                           : begin(incremental, err);
-    incremental->opening_ns += own_cpu_ns() - began_ns;
-    return code || *ret_is_other
-               ? code
-               : incremental_import_read_to_mark(incremental, until_ns, ret_is_other, err);
+    return code || *ret_is_other ? code : read_to_mark(incremental, until_ns, err);
 }
 
 int incremental_import_advance(struct incremental_import *incremental, uint64_t until_ns,
                                struct error *err)
 {
-    int code;
-    bool is_other;
+    bool is_other = false;
+    int code = incremental->is_lost
+                   ? error_set(err, ERROR_FORMAT, "the imported part of the recording was lost")
+                   : advance_once(incremental, until_ns, &is_other, err);
 
-    incremental->opening_ns = 0;
-    do { /* at most twice: a new start has no earlier part that could differ, or is unfit */
-        is_other = false;
-        code = try_advance(incremental, until_ns, &is_other, err);
-        if (code == 0 && incremental->is_sole
-            && (is_other || !incremental_import_is_fit(incremental)))
-            code = incremental_import_fail_sole(incremental, err);
-        if (code || is_other || !incremental_import_is_fit(incremental))
-            incremental_import_forget(incremental);
-    } while (code == 0 && is_other);
+    if (code == 0 && is_other && !incremental->is_bounded) {
+        incremental_import_forget(incremental);
+        code = advance_once(incremental, until_ns, &is_other, err);
+    }
+    if (code == 0 && is_other)
+        code = error_set(err, ERROR_FORMAT, "the recording does not continue its checkpoint: %s",
+                         incremental->why);
+    if (code)
+        incremental_import_forget(incremental);
     return code;
 }

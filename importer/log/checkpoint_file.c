@@ -4,7 +4,6 @@
 #include "importer/log/process_logs.h"
 #include "lib/base/file_io.h"
 #include "lib/logfile/log_rotation.h"
-#include "lib/logfile/pack.h"
 #include "lib/process/output_file.h"
 #include "lib/process/writer_liveness.h"
 
@@ -25,9 +24,7 @@ static int out_of_memory(struct error *err)
 struct state_writer {
     struct output_file file;
     char *name;
-    struct pack *pack;
-    uint64_t run_id, offset;
-    uint8_t frame[CHECKPOINT_CHUNK_BYTES + PACK_FRAME_OVERHEAD];
+    uint64_t offset;
 };
 
 static int append(struct state_writer *writer, const void *bytes, size_t n_bytes, struct error *err)
@@ -54,7 +51,6 @@ static int write_header(struct state_writer *writer, const struct log_header *he
 int state_writer_begin(struct state_writer *writer, const struct log_header *header,
                        struct error *err)
 {
-    writer->run_id = header->run_id;
     writer->offset = 0;
     return write_header(writer, header, err);
 }
@@ -73,11 +69,9 @@ int state_writer_open(const char *log_path, struct state_writer **ret, struct er
     if (!writer)
         return out_of_memory(err);
     writer->file.fd = -1;
-    writer->pack = pack_new();
     writer->name = log_rotation_state_name(log_path);
-    code = writer->pack && writer->name
-               ? output_file_open(&writer->file, writer->name, true, 0600, err)
-               : out_of_memory(err);
+    code = writer->name ? output_file_open(&writer->file, writer->name, true, 0600, err)
+                        : out_of_memory(err);
     if (code) {
         state_writer_close(writer);
         return code;
@@ -88,12 +82,7 @@ int state_writer_open(const char *log_path, struct state_writer **ret, struct er
 
 static int put(void *context, const void *chunk, size_t n_bytes, struct error *err)
 {
-    struct state_writer *writer = context;
-    const struct pack_settings settings = {.zstd_level = 0};
-    size_t n = pack_bytes(writer->pack, &settings, LOG_FRAME_STATE, writer->run_id, chunk,
-                          (uint32_t)n_bytes, writer->frame);
-
-    return append(writer, writer->frame, n, err);
+    return append(context, chunk, n_bytes, err);
 }
 
 struct checkpoint_io_sink state_writer_sink(struct state_writer *writer)
@@ -138,7 +127,6 @@ void state_writer_close(struct state_writer *writer)
     if (!writer)
         return;
     output_file_close(&writer->file);
-    pack_free(writer->pack);
     free(writer->name);
     free(writer);
 }
@@ -148,11 +136,8 @@ void state_writer_close(struct state_writer *writer)
 struct state_reader {
     int fd;
     char *name;
-    struct pack *pack;
-    struct stat status;
-    uint64_t run_id, offset;
-    uint64_t payload[PACK_PAYLOAD_MAX_BYTES / sizeof(uint64_t)];
-    uint64_t chunk[PACK_PAYLOAD_MAX_BYTES / sizeof(uint64_t)];
+    uint64_t offset;
+    uint64_t chunk[CHECKPOINT_CHUNK_BYTES / sizeof(uint64_t)];
 };
 
 static bool read_header(int fd, struct log_header *ret)
@@ -193,6 +178,7 @@ static int open_state(struct state_reader *reader, const char *log_path, bool *r
                       struct error *err)
 {
     struct log_header header;
+    struct stat status;
     uint64_t run_id;
 
     *ret_is_there = false;
@@ -201,11 +187,10 @@ static int open_state(struct state_reader *reader, const char *log_path, bool *r
     reader->fd = open(reader->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (reader->fd < 0)
         return errno == ENOENT ? 0 : error_set_errno(err, errno, "cannot open '%s'", reader->name);
-    if (fstat(reader->fd, &reader->status) != 0)
+    if (fstat(reader->fd, &status) != 0)
         return error_set_errno(err, errno, "cannot read '%s'", reader->name);
-    if (!S_ISREG(reader->status.st_mode) || !read_header(reader->fd, &header))
+    if (!S_ISREG(status.st_mode) || !read_header(reader->fd, &header))
         return error_set(err, ERROR_FORMAT, "'%s' is not a checkpoint of a log", reader->name);
-    reader->run_id = header.run_id;
     *ret_is_there = header.run_id == run_id;
     return 0;
 }
@@ -225,10 +210,8 @@ int state_reader_open(const char *path, struct state_reader **ret, struct error 
     }
     reader->fd = -1;
     reader->offset = LOG_FILE_HEADER_BYTES;
-    reader->pack = pack_new();
     reader->name = log_rotation_state_name(packed_path);
-    code = reader->pack && reader->name ? open_state(reader, packed_path, &is_there, err)
-                                        : out_of_memory(err);
+    code = reader->name ? open_state(reader, packed_path, &is_there, err) : out_of_memory(err);
     free(packed_path);
     if (code == 0 && is_there)
         *ret = reader;
@@ -237,47 +220,23 @@ int state_reader_open(const char *path, struct state_reader **ret, struct error 
     return code;
 }
 
-/* Reads the next frame, and its payload if it belongs to the checkpoint. */
-static int next_frame(struct state_reader *reader, struct log_frame *ret_frame, bool *ret_is_there,
-                      struct error *err)
-{
-    size_t n = 0;
-    int failure = file_io_read(reader->fd, ret_frame, sizeof(*ret_frame), reader->offset, &n);
-    int code = 0;
-
-    *ret_is_there = n == sizeof(*ret_frame);
-    if (failure)
-        return error_set_errno(err, failure, "cannot read '%s'", reader->name);
-    if (!*ret_is_there)
-        return 0;
-    code = pack_check_header(ret_frame, (int64_t)reader->offset, err);
-    if (code == 0 && ret_frame->kind == LOG_FRAME_STATE) {
-        failure = file_io_read(reader->fd, reader->payload, ret_frame->payload_bytes,
-                               reader->offset + sizeof(*ret_frame), &n);
-        *ret_is_there = n == ret_frame->payload_bytes;
-        if (failure)
-            code = error_set_errno(err, failure, "cannot read '%s'", reader->name);
-        else if (*ret_is_there)
-            code = pack_unpack(reader->pack, ret_frame, reader->payload, (int64_t)reader->offset,
-                               reader->chunk, err);
-    }
-    reader->offset += code ? 0 : pack_frame_bytes(ret_frame);
-    return code;
-}
-
+/* checkpoint_io checks what is read. */
 static int next(void *context, const void **ret_chunk, size_t *ret_bytes, struct error *err)
 {
     struct state_reader *reader = context;
-    struct log_frame frame;
-    bool is_there;
-    int code;
+    const struct checkpoint_io_chunk *head = (const void *)reader->chunk;
+    size_t n = 0;
+    int failure =
+        file_io_read(reader->fd, reader->chunk, sizeof(reader->chunk), reader->offset, &n);
 
-    do
-        code = next_frame(reader, &frame, &is_there, err);
-    while (code == 0 && is_there && frame.kind != LOG_FRAME_STATE);
+    if (failure)
+        return error_set_errno(err, failure, "cannot read '%s'", reader->name);
+    if (n > sizeof(*head) && head->stored_bytes < n - sizeof(*head))
+        n = sizeof(*head) + head->stored_bytes;
+    reader->offset += n;
     *ret_chunk = reader->chunk;
-    *ret_bytes = code == 0 && is_there ? frame.raw_bytes : 0;
-    return code;
+    *ret_bytes = n;
+    return 0;
 }
 
 struct checkpoint_io_source state_reader_source(struct state_reader *reader)
@@ -291,29 +250,6 @@ void state_reader_close(struct state_reader *reader)
         return;
     if (reader->fd >= 0)
         close(reader->fd);
-    pack_free(reader->pack);
     free(reader->name);
     free(reader);
-}
-
-/* A file is reused after another one had its name: inode numbers alone do not tell checkpoints
- * apart. */
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_ino == b->st_ino && a->st_dev == b->st_dev
-           && a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
-int state_reader_is_current(const struct state_reader *reader, const char *path, bool *ret,
-                            struct error *err)
-{
-    struct state_reader *now;
-    int code = state_reader_open(path, &now, err);
-
-    *ret = code != 0;
-    if (code)
-        return code;
-    *ret = reader && now ? is_same(&reader->status, &now->status) : !reader && !now;
-    state_reader_close(now);
-    return 0;
 }

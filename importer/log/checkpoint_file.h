@@ -3,16 +3,14 @@
  * checkpoint_file: the checkpoint of a bounded log on disk, LOG.state (lib/logfile/log_rotation.h).
  *
  * The file is a log header, which contains the end of the checkpoint (LOG_ROTATION_STATE_END_AT),
- * then each chunk (checkpoint_io.h) as a frame. Frames of other kinds are skipped, so that a
- * checkpoint can also be inside a log.
+ * then the chunks (checkpoint_io.h).
  *
  * Invariants
  *   SF-1 LOG.state is replaced by one rename, after the new file was synced. It is always complete.
  *   SF-2 A checkpoint of another run is ignored, and so is any file beside a log that is not
  *        bounded.
  *
- * Threads: one. Errors: ERROR_IO. A damaged frame ends the checkpoint, which checkpoint_io then
- * refuses.
+ * Threads: one. Errors: ERROR_IO.
  */
 #ifndef MTRACE_IMPORTER_CHECKPOINT_FILE_H
 #define MTRACE_IMPORTER_CHECKPOINT_FILE_H
@@ -40,8 +38,7 @@ int state_writer_begin(struct state_writer *writer, const struct log_header *hea
                        struct error *err);
 struct checkpoint_io_sink state_writer_sink(struct state_writer *writer);
 /* Makes the file the current checkpoint. *ret_has_old: the writer keeps the file of the previous
- * checkpoint with its reserved space, and may begin the next one in it. A reader of that file
- * detects that it is no longer current. */
+ * checkpoint with its reserved space, and may begin the next one in it. */
 int state_writer_commit(struct state_writer *writer, bool *ret_has_old, struct error *err);
 /* Size of the checkpoint that is being written or was committed. */
 uint64_t state_writer_bytes(const struct state_writer *writer);
@@ -59,10 +56,5 @@ int checkpoint_file_is_bounded(const char *path, bool *ret, struct error *err);
 int state_reader_open(const char *path, struct state_reader **ret, struct error *err);
 struct checkpoint_io_source state_reader_source(struct state_reader *reader);
 void state_reader_close(struct state_reader *reader);
-
-/* Looks at the name again: is this reader's checkpoint (NULL: none) still the current one? *ret is
- * true, too, if that fails. */
-int state_reader_is_current(const struct state_reader *reader, const char *path, bool *ret,
-                            struct error *err);
 
 #endif

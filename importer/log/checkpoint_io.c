@@ -14,6 +14,7 @@
 #include <zstd.h>
 
 #define CHUNK_MAGIC 0x5453544du /* "MTST" */
+#define END_MAGIC   0x444e4554u /* "TEND" */
 
 enum {
     LEVEL = 1,
@@ -31,8 +32,6 @@ struct checkpoint_io {
     struct error *err;
     struct checkpoint_io_sink sink;
     struct checkpoint_io_source source;
-    enum checkpoint_io_part part;
-    unsigned version;
     uint8_t raw[RAW_BYTES];
     size_t n_raw, at; /* at: bytes consumed; loading only */
     uint8_t chunk[CHECKPOINT_CHUNK_BYTES];
@@ -149,10 +148,8 @@ static uint64_t checksum_of(const struct checkpoint_io_chunk *head, const void *
 /* Compresses into `chunk`. Returns the length, 0 on failure. */
 static size_t pack(struct checkpoint_io *io)
 {
-    struct checkpoint_io_chunk head = {.magic = CHUNK_MAGIC,
-                                       .part = (uint16_t)io->part,
-                                       .version = (uint16_t)io->version,
-                                       .raw_bytes = (uint32_t)io->n_raw};
+    struct checkpoint_io_chunk head = {
+        .magic = CHUNK_MAGIC, .version = CHECKPOINT_VERSION, .raw_bytes = (uint32_t)io->n_raw};
     uint8_t *stored = io->chunk + sizeof head;
     size_t n = ZSTD_compressCCtx(io->compressor, stored, sizeof io->chunk - sizeof head, io->raw,
                                  io->n_raw, LEVEL);
@@ -195,60 +192,40 @@ static void unpack(struct checkpoint_io *io, const struct checkpoint_io_chunk *h
     io->at = 0;
 }
 
-static void next_chunk(struct checkpoint_io *io, struct checkpoint_io_chunk *head)
+static void load_chunk(struct checkpoint_io *io)
 {
+    struct checkpoint_io_chunk head = {0};
     const void *chunk = NULL;
     size_t n_bytes = 0;
 
-    *head = (struct checkpoint_io_chunk){0};
+    io->n_raw = io->at = 0;
     if (io->code == 0)
         io->code = io->source.next(io->source.context, &chunk, &n_bytes, io->err);
     if (io->code)
         return;
-    if (n_bytes >= sizeof *head)
-        memcpy(head, chunk, sizeof *head);
+    if (n_bytes >= sizeof head)
+        memcpy(&head, chunk, sizeof head);
     checkpoint_io_check(io, n_bytes > 0, "it ends too early");
     checkpoint_io_check(io,
-                        n_bytes >= sizeof *head && head->magic == CHUNK_MAGIC
-                            && head->stored_bytes == n_bytes - sizeof *head,
+                        n_bytes >= sizeof head && head.magic == CHUNK_MAGIC
+                            && head.stored_bytes == n_bytes - sizeof head,
                         "a length");
+    if (io->code == 0 && head.version != CHECKPOINT_VERSION)
+        checkpoint_io_refuse(io, ERROR_VERSION,
+                             "the checkpoint of the recording was written by another mtrace "
+                             "(version %u, not %u)",
+                             head.version, (unsigned)CHECKPOINT_VERSION);
     if (io->code == 0)
-        unpack(io, head, (const uint8_t *)chunk + sizeof *head);
-}
-
-static void load_chunk(struct checkpoint_io *io)
-{
-    struct checkpoint_io_chunk head;
-
-    io->n_raw = io->at = 0;
-    next_chunk(io, &head);
-    if (io->code == 0 && head.part == io->part && head.version != io->version)
-        checkpoint_io_refuse(
-            io, ERROR_VERSION,
-            "the checkpoint of the recording was written by another mtrace (part %u has version "
-            "%u, not %u)",
-            head.part, head.version, io->version);
-    checkpoint_io_check(io, head.part == io->part && io->n_raw > 0,
-                        "an unknown part, or one that is missing");
-}
-
-void checkpoint_io_part(struct checkpoint_io *io, enum checkpoint_io_part part, unsigned version)
-{
-    if (io->is_loading)
-        checkpoint_io_check(io, io->at == io->n_raw, "a part is longer than what it holds");
-    else if (io->code == 0 && io->n_raw)
-        put_chunk(io);
-    io->part = part;
-    io->version = version;
+        unpack(io, &head, (const uint8_t *)chunk + sizeof head);
+    checkpoint_io_check(io, io->n_raw > 0, "an empty part");
 }
 
 int checkpoint_io_end(struct checkpoint_io *io)
 {
-    uint32_t end = 0;
+    uint32_t end = END_MAGIC;
 
-    checkpoint_io_part(io, CHECKPOINT_END, 0);
     checkpoint_io_u32(io, &end);
-    checkpoint_io_check(io, end == 0, "its end");
+    checkpoint_io_check(io, end == END_MAGIC, "its end");
     if (io->is_loading)
         checkpoint_io_check(io, io->at == io->n_raw, "it is longer than what it holds");
     else if (io->code == 0)

@@ -2,16 +2,15 @@
 /*
  * checkpoint_io: serializes the state of an import. The same functions save and load it.
  *
- * A checkpoint is a sequence of parts; each has a kind and a version. Every structure has one
- * visitor, `X_visit`, that copies its members to the bytes or from them, so both directions agree.
- * The bytes are split into chunks of at most CHECKPOINT_CHUNK_BYTES: struct checkpoint_io_chunk,
- * then zstd data of one part. Structures without pointers are copied as they are in memory, with
- * their size. Equal string pointers are written once; loaded strings are in the arena.
+ * Every structure has one visitor, `X_visit`, that copies its members to the bytes or from them, so
+ * both directions agree. The bytes are split into chunks of at most CHECKPOINT_CHUNK_BYTES: struct
+ * checkpoint_io_chunk, then zstd data. Structures without pointers are copied as they are in memory,
+ * with their size. Equal string pointers are written once; loaded strings are in the arena.
  *
  * Invariants
  *   SV-1 After a failure nothing is written and all values that are read are zero.
  *   SV-2 Loading allocates memory for bytes that it has read, not for what a count promises.
- *   SV-3 An unknown part or version, a missing part and a bad checksum are refused.
+ *   SV-3 Another version, a missing end and a bad checksum are refused.
  *
  * Notes: A checkpoint is private data of one user and machine. Values behind a right checksum are
  * believed, but for numbers that the log defines (stable_ids.c).
@@ -33,36 +32,15 @@
 #include <stdint.h>
 
 enum {
-    CHECKPOINT_CHUNK_BYTES =
-        48 * 1024, /* with its header: less than a frame of a packed log holds */
+    CHECKPOINT_CHUNK_BYTES = 48 * 1024, /* with its header */
+    CHECKPOINT_VERSION = 7,             /* of all visitors */
 };
 
 #define CHECKPOINT_MAX UINT32_MAX /* limit of counts that have no other */
 
-/* In this order. */
-enum checkpoint_io_part {
-    CHECKPOINT_END, /* empty: the checkpoint is complete */
-    CHECKPOINT_HEAD,
-    CHECKPOINT_STREAM,
-    CHECKPOINT_NUMBERS,
-    CHECKPOINT_STATISTICS,
-    CHECKPOINT_PAIRING,
-    CHECKPOINT_TOTALS,
-    CHECKPOINT_GROUPS,
-    CHECKPOINT_POOLS,
-    CHECKPOINT_WALKS,
-    CHECKPOINT_HEAPS,
-    CHECKPOINT_SNAPSHOTS,
-    CHECKPOINT_SAMPLES,
-    CHECKPOINT_MOMENTS,
-    CHECKPOINT_KEPT,
-    CHECKPOINT_PARTS
-};
-
 /* Header of a chunk. */
 struct checkpoint_io_chunk {
-    uint32_t magic;
-    uint16_t part, version;
+    uint32_t magic, version;          /* CHECKPOINT_VERSION */
     uint32_t raw_bytes, stored_bytes; /* stored_bytes follow */
     uint64_t checksum; /* XXH64 (seed 0) over this struct with this field 0, and what follows */
 };
@@ -93,9 +71,6 @@ void checkpoint_io_close(struct checkpoint_io *io);
 
 int checkpoint_io_code(const struct checkpoint_io *io);
 bool checkpoint_io_is_loading(const struct checkpoint_io *io);
-
-/* Begins a part. */
-void checkpoint_io_part(struct checkpoint_io *io, enum checkpoint_io_part part, unsigned version);
 
 /* Fail because the data is invalid or cannot be saved. The text ends the message. No effect after a
  * failure. */

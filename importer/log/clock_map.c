@@ -293,16 +293,6 @@ int clock_map_make(struct clock_map *map, uint64_t default_rate, bool *ret_is_la
     return put_knots(map, &batch);
 }
 
-uint64_t clock_map_final_before(const struct clock_map *map, uint64_t ticks)
-{
-    if (map->is_identity)
-        return ticks < map->last.ns ? ticks : map->last.ns;
-    for (size_t i = map->n_closed; i-- > 1;)
-        if (map->pairs[i].ticks <= ticks)
-            return map->pairs[i].ticks;
-    return 0;
-}
-
 static uint64_t digest_of(uint64_t digest, uint64_t ticks, uint64_t ns)
 {
     digest = (digest ^ ticks) * UINT64_C(0x9e3779b97f4a7c15);

@@ -94,10 +94,6 @@ uint64_t clock_map_rate(const struct clock_map *map);
  * 0. */
 int clock_map_make(struct clock_map *map, uint64_t default_rate, bool *ret_is_late);
 
-/* The last ticks up to `ticks` whose times are final (CM-4), if every thread that read the clock
- * before `ticks` has written its pair; 0: none. */
-uint64_t clock_map_final_before(const struct clock_map *map, uint64_t ticks);
-
 /* Digest of the knots up to until_ticks, where a knot must be. If it is equal, the map up to there
  * is equal. */
 uint64_t clock_map_digest(const struct clock_map *map, uint64_t until_ticks);

@@ -252,24 +252,3 @@ int log_grown_read(struct log_input *input, size_t index, struct pack *pack, voi
         *listed = *ref;
     return r;
 }
-
-/* ---- files that may be removed ---- */
-
-int log_grown_hold(struct log_input *input, struct pack *pack, struct error *err)
-{
-    static _Thread_local uint64_t payload[LOG_SEGMENT_BYTES / sizeof(uint64_t)];
-    struct log_segment_ref *refs = input->segments.refs;
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < input->segments.n && input->n_copies < LOG_GROWN_HELD; i++) {
-        bool is_spare = i > 0 && refs[i].sequence == refs[i - 1].sequence;
-        if (!input->had_writer || refs[i].is_packed || refs[i].copy || is_spare)
-            continue;
-        r = copy_segment(input, &refs[i], pack, err);
-        if (r == ERROR_FORMAT)
-            r = log_grown_read(input, i, pack, payload, err);
-        if (r == ERROR_FORMAT) /* reported when it is read */
-            r = 0;
-    }
-    return r;
-}

@@ -4,8 +4,10 @@
 #include "importer/log/process_logs.h"
 #include "lib/base/dynamic_array.h"
 #include "lib/logfile/log_rotation.h"
+#include "lib/process/writer_liveness.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +61,18 @@ static int add_partner(struct log_input *input, struct log_file_reader *partner)
     return 0;
 }
 
+/* Not there, or its recorder has not written the header of the program, which has just begun. */
+static bool is_blank(const char *path)
+{
+    struct log_header header = {.clock = 0};
+    int fd = writer_liveness_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? pread(fd, &header, sizeof(header), 0) : 0;
+
+    if (fd >= 0)
+        close(fd);
+    return n == 0 || (n == sizeof(header) && header.clock == 0 && header.start_ticks == 0);
+}
+
 /* One of the two files suffices: a packed file that was cut inside its header, or never begun, is
  * no loss if the pool exists. */
 static int open_files(struct log_input *input, const char *path, struct log_damage_report *damage,
@@ -67,6 +81,7 @@ static int open_files(struct log_input *input, const char *path, struct log_dama
     struct log_file_reader *named = NULL;
     struct log_file_reader *partner = NULL;
     char *other = partner_path(path);
+    bool was_blank = is_blank(path);
     int r;
 
     if (!other)
@@ -84,10 +99,7 @@ static int open_files(struct log_input *input, const char *path, struct log_dama
     } else if (partner && (r == ERROR_FORMAT || r == ERROR_IO)) {
         /* No damage: the named file was removed after packing, or is still empty. Then the other
          * file has everything. */
-        struct stat status;
-        const char *copy = stat(path, &status) == 0 && status.st_size > 0
-                               ? text_arena_copy(arena, path, strlen(path))
-                               : NULL;
+        const char *copy = was_blank ? NULL : text_arena_copy(arena, path, strlen(path));
         if (copy)
             log_damage_add(damage, LOG_DAMAGE_HEADER, copy, 0, 0,
                            "file cannot be used; read the other file of the log");
@@ -155,15 +167,6 @@ static int scan_file(struct log_input *input, size_t index, struct log_scan *sca
     for (size_t k = first; k < scan->list.n; k++)
         scan->list.refs[k].file = (uint16_t)index;
     return r;
-}
-
-bool log_input_holds_files(const struct log_input *input)
-{
-    bool holds = true;
-
-    for (size_t i = 0; i < input->n_files && holds; i++)
-        holds = input->files[i]->fd >= 0;
-    return holds;
 }
 
 /* Number of places where events may be lost. */
@@ -579,26 +582,6 @@ static bool is_being_written(const struct log_input *input)
 bool log_input_still_grows(const struct log_input *input)
 {
     return input->is_growing && is_being_written(input);
-}
-
-static bool is_asked(struct log_file_reader *file)
-{
-    struct log_mailbox mailbox;
-    const size_t n_bytes = sizeof mailbox;
-    size_t n = 0;
-
-    return file->header.form == LOG_FORM_RAW
-           && log_file_read_at(file, &mailbox, n_bytes, LOG_MAILBOX_OFFSET, &n, NULL) == 0
-           && n == n_bytes
-           && atomic_load_explicit(&mailbox.phase, memory_order_relaxed) != LOG_REQUEST_NONE;
-}
-
-bool log_input_is_asked(const struct log_input *input)
-{
-    for (size_t i = 0; input->is_growing && i < input->n_files; i++)
-        if (is_asked(input->files[i]))
-            return true;
-    return false;
 }
 
 /* All frames are complete, but the trailer is missing, and so is the live log: it is on another

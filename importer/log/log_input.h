@@ -107,13 +107,6 @@ bool log_input_has_raw_file(const struct log_input *input);
 /* For a log that was growing when it was opened: does its process or recorder still write it? */
 bool log_input_still_grows(const struct log_input *input);
 
-/* True if all its files are open, so that they stay readable when they are removed. */
-bool log_input_holds_files(const struct log_input *input);
-
-/* True if its program requests a report (struct log_mailbox): from before its marker is in the log
- * until the answer is sent. */
-bool log_input_is_asked(const struct log_input *input);
-
 /* The file that messages name. */
 static inline const char *log_input_path(const struct log_input *input)
 {
@@ -143,10 +136,6 @@ int log_grown_end(struct log_input *input, struct log_file_reader *file, struct 
 int log_grown_copy(struct log_input *input, struct log_segment_list *list, struct pack *pack,
                    struct error *err);
 
-/* Keeps listed segments of the pool readable although files that are not open are removed: copies
- * at most LOG_GROWN_HELD segments. */
-int log_grown_hold(struct log_input *input, struct pack *pack, struct error *err);
-
 /* Reads an entry that has a copy. */
 int log_grown_read_copy(const struct log_input *input, size_t index, void *payload);
 
@@ -155,10 +144,6 @@ int log_grown_read(struct log_input *input, size_t index, struct pack *pack, voi
                    struct error *err);
 
 void log_grown_done(struct log_input *input);
-
-enum {
-    LOG_GROWN_HELD = 1024 /* 64 MiB: eight times what a pool has while its recorder keeps up */
-};
 
 /* ---- rotated logs (log_grown.c) ---- */
 

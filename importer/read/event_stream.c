@@ -139,10 +139,10 @@ static int open_source(struct event_stream *stream, struct loaded_segment *loade
     return r;
 }
 
-/* If nothing can be read again, data unreadable at one mark is still so at the next. */
+/* Data unreadable at one mark is taken for lost at the next. */
 static bool is_for_good(const struct event_stream *stream)
 {
-    return stream->mark != UINT64_MAX && stream->sources.state && stream->sources.state->is_sole;
+    return stream->mark != UINT64_MAX && stream->sources.state;
 }
 
 static int report_unreadable(struct event_stream *stream, const struct loaded_segment *loaded,
@@ -309,7 +309,7 @@ static void finish(struct event_stream *stream)
     if (stream->sources.n_lost_parts)
         stream->sources.damage->lost_bytes += stream->sources.lost_bytes;
     add_count(stream, LOG_DAMAGE_MISSING_PART, stream->sources.n_lost_parts,
-              "events could not be read in rotated logs that were removed later");
+              "parts of the log could not be read while it grew");
     stream->sources.n_lost_nodes = stream->sources.n_backward = stream->sources.n_unknown = 0;
     stream->sources.n_impossible = stream->sources.n_lost_parts = stream->sources.lost_bytes = 0;
     stream->sources.set->is_damage_complete = true;
@@ -355,14 +355,6 @@ static void take_impossible(struct event_stream *stream)
     }
 }
 
-static int fail_resumed(struct event_stream *stream, struct error *err)
-{
-    stream->sources.state->has_damage |= stream->sources.lost != NULL;
-    return error_set(err, ERROR_FORMAT,
-                     "'%s' is not the continuation of what was read of it before",
-                     log_input_path(stream->sources.set->inputs[0]));
-}
-
 /* True if no event up to the mark is left. There may be later ones. */
 static bool is_at_mark(const struct event_stream *stream)
 {
@@ -393,9 +385,6 @@ static int find_next(struct event_stream *stream, struct error *err)
         sources->n_lost_parts++;
         return FOUND_LOSS;
     }
-    if (sources->state
-        && (sources->state->is_late || (sources->lost && stream->mark != UINT64_MAX)))
-        return fail_resumed(stream, err);
     if (is_at_mark(stream)) {
         int r = stop(stream, err);
         return r ? r : FOUND_NOTHING;
@@ -532,7 +521,7 @@ int event_stream_resume(struct log_set *set, struct stream_state *state, uint64_
     stream->sources.state = state;
     stream->mark = mark;
     if (state) {
-        stream->reported_mark = state->is_sole && state->has_begun ? state->mark : 0;
+        stream->reported_mark = state->has_begun ? state->mark : 0;
         stream->last_time = state->last_time;
         stream->sources.claimed_bytes = state->claimed_bytes;
         stream->sources.n_lost_nodes = state->n_lost_nodes;

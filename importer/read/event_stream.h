@@ -34,9 +34,7 @@ int event_stream_open(struct log_set *set, struct event_stream **ret, struct err
 /*
  * Continues after the events that `state` says were handed out (all zero: at the first event), and
  * ends after the last event up to `mark`, in fixed point (clock_map.h); UINT64_MAX: after the last
- * of all. The state is updated when the end is reached. An error with state->is_late or
- * state->has_damage set means that the events handed out so far are not the beginning of the
- * recording as it is now. Call log_set_skip_done before.
+ * of all. The state is updated when the end is reached. Call log_set_skip_done before.
  */
 int event_stream_resume(struct log_set *set, struct stream_state *state, uint64_t mark,
                         struct event_stream **ret, struct error *err);

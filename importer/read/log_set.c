@@ -328,27 +328,6 @@ uint64_t log_set_watermark(const struct log_set *set, uint64_t time_limit_ns)
     return mark;
 }
 
-uint64_t log_set_piece_end(const struct log_set *set, uint64_t after, uint64_t n_bytes)
-{
-    uint64_t n_seen = 0;
-
-    for (size_t i = 0; i < set->n_order; i++) {
-        const struct segment_place *place = &set->order[i];
-        if (place->first_time <= after)
-            continue;
-        if (n_seen > n_bytes)
-            return place->first_time;
-        n_seen += set->inputs[place->input]->segments.refs[place->ref].raw_bytes;
-    }
-    return UINT64_MAX;
-}
-
-uint64_t log_set_watermark_before(const struct log_set *set, uint64_t ticks, uint64_t *ret_ticks)
-{
-    *ret_ticks = clock_map_final_before(&set->inputs[0]->clock, ticks);
-    return mark_of(set, set->inputs[0], *ret_ticks);
-}
-
 static int build_definitions(struct log_set *set, struct error *err)
 {
     if (definitions_build(set->inputs, set->n_inputs, set->origin_ns, &set->damage,
@@ -612,31 +591,6 @@ bool log_set_still_grows(const struct log_set *set)
         if (log_input_still_grows(set->inputs[i]))
             return true;
     return false;
-}
-
-bool log_set_is_asked(const struct log_set *set)
-{
-    for (size_t i = 0; i < set->n_inputs; i++)
-        if (log_input_is_asked(set->inputs[i]))
-            return true;
-    return false;
-}
-
-bool log_set_holds_files(const struct log_set *set)
-{
-    for (size_t i = 0; i < set->n_inputs; i++)
-        if (!log_input_holds_files(set->inputs[i]))
-            return false;
-    return true;
-}
-
-int log_set_hold_pools(struct log_set *set, struct error *err)
-{
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < set->n_inputs; i++)
-        r = log_grown_hold(set->inputs[i], set->pack, err);
-    return r;
 }
 
 uint64_t log_set_n_segments(const struct log_set *set)

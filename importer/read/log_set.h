@@ -113,30 +113,11 @@ int log_set_forget_removed(const struct log_set *set, struct stream_state *state
  */
 uint64_t log_set_watermark(const struct log_set *set, uint64_t max_lag_ns);
 
-/* End of a piece of work: a time after `after`, both as log_set_watermark. The segments that begin
- * after `after` and hold events up to it have n_bytes, plus at most one segment. UINT64_MAX: all of
- * them have no more. */
-uint64_t log_set_piece_end(const struct log_set *set, uint64_t after, uint64_t n_bytes);
-
-/* Watermark of a set with one process, if everything stamped before `ticks` is known to be in the
- * log. *ret_ticks: the ticks that it is derived from. */
-uint64_t log_set_watermark_before(const struct log_set *set, uint64_t ticks, uint64_t *ret_ticks);
-
 /* True if any log was still being written when the set was opened. */
 bool log_set_is_growing(const struct log_set *set);
 
 /* True if any of those is still being written now. */
 bool log_set_still_grows(const struct log_set *set);
-
-/* True if a program is waiting for an answer about one of the logs (log_input_is_asked). */
-bool log_set_is_asked(const struct log_set *set);
-
-/* log_input_holds_files of all logs. */
-bool log_set_holds_files(const struct log_set *set);
-
-/* Keeps everything listed readable although other processes remove files that are not open
- * (log_input.h). ERROR_IO, ERROR_NOMEM or 0. */
-int log_set_hold_pools(struct log_set *set, struct error *err);
 
 /* Number of event segments. */
 uint64_t log_set_n_segments(const struct log_set *set);

@@ -271,11 +271,9 @@ static struct segment_position *find_position(const struct segment_sources *all,
 }
 
 /* For records of threads. */
-static void go_on(struct segment_sources *all, struct segment_source *source,
-                  const struct segment_position *position)
+static void go_on(struct segment_source *source, const struct segment_position *position)
 {
     if (position->n_words > (size_t)(source->payload_end - source->loaded->payload)) {
-        all->state->is_late = !all->state->is_sole; /* the segment was longer before */
         source->reader.at = source->payload_end;
         return;
     }
@@ -297,20 +295,7 @@ static void skip_reported_items(struct segment_sources *all, struct segment_sour
             > all->state->mark)
             break;
     size_t n_reported = position ? position->n_items : 0;
-    if (all->state->is_sole && n > n_reported)
-        n = n_reported;
-    else
-        all->state->is_late |= n != n_reported;
-    source->next_item = n;
-}
-
-/* The first event now must not be one that belonged before the mark. */
-static void check_late(struct segment_sources *all, struct segment_source *source)
-{
-    if (all->state && all->state->has_begun && !all->state->is_sole
-        && log_set_time(all->set, source->input, &source->cursor, source->ticks)
-               <= all->state->mark)
-        all->state->is_late = true;
+    source->next_item = n < n_reported ? n : n_reported;
 }
 
 int segment_source_save(struct segment_sources *all, const struct segment_source *source,
@@ -361,13 +346,11 @@ int segment_source_open(struct segment_sources *all, struct segment_source *sour
         *ret_has_event = source->items && segment_source_advance(all, source);
     } else {
         if (position)
-            go_on(all, source, position);
+            go_on(source, position);
         *ret_has_event = segment_source_advance(all, source);
         if (*ret_has_event && position && position->is_half)
             segment_source_advance(all, source);
     }
-    if (*ret_has_event)
-        check_late(all, source);
     source->is_at_first = !position || !position->has_reported;
     return r;
 }

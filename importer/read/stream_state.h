@@ -9,11 +9,11 @@
  * Invariants
  *   SX-1 All events up to the mark were handed out, none after it.
  *   SX-2 A stream up to the mark, and then one that continues, hand out what one stream over the
- *        complete recording hands out. Otherwise the second one sets is_late, and all must be read
- *        again.
+ *        complete recording hands out, except for SX-4.
  *   SX-3 Memory: about 100 bytes per segment.
- *   SX-4 With is_sole nothing can be read again: late events are handed out at the mark, sorted by
- *        their times, and counted as events whose time went backward.
+ *   SX-4 Events with a time before the mark that come later are handed out at the mark, sorted by
+ *        their times, and counted as events whose time went backward. What cannot be read at a mark
+ *        is lost.
  *
  * Threads: that of the stream while one is open.
  */
@@ -45,12 +45,9 @@ struct stream_state {
     uint64_t claimed_bytes;
     uint64_t n_forgotten; /* done segments without a position (log_set_forget_removed) */
     uint64_t n_lost_nodes, n_backward, n_unknown, n_impossible;
-    uint64_t n_lost_parts, lost_bytes; /* is_sole: parts that could not be read and are lost */
-    bool is_late;                      /* a new event has a time before the mark */
-    bool has_damage; /* unreadable parts may be readable later: the result cannot be kept */
+    uint64_t n_lost_parts, lost_bytes; /* parts that could not be read */
     bool has_begun;
-    bool is_sole; /* SX-4; not saved, the owner sets it again */
-    bool is_cut;  /* the end in the set's options was reached: the marker, if there is one */
+    bool is_cut; /* the end in the set's options was reached: the marker, if there is one */
 };
 
 enum {

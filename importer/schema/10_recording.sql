@@ -33,8 +33,8 @@ CREATE TABLE meta (             -- facts about the recording and the import
   -- Import: 'mtrace.version', 'schema.version', 'allocations', 'import.seconds', 'symbols.seconds';
   --   'slim' (1: no allocation rows);
   --   'aggregate' (1: from a log of --aggregate; set together with 'slim'; only blocks that are live at the end have rows);
-  --   'aggregate.left_out.<kind>' (number of rows for which such a log had no room: events, mappings, moves, memory samples, extents of heaps,
-  --     windows, phases, walks over objects; 'frees_by_stack', 'frees_by_thread': number of frees whose stack or thread is only known as "another one");
+  --   'aggregate.left_out.<kind>' (number of rows for which such a log had no room: events, mappings, memory samples, extents of heaps,
+  --     windows; all phases, blocks of pools and walks over objects; 'frees_by_stack', 'frees_by_thread': number of frees whose stack or thread is only known as "another one");
   --   'early' (1: --follow continues, and adds these rows at the end); 'lean' (1: of a live report, totals only).
   -- Threads: 'threads.joined.<process_id>': number of its threads without a row of their own: those beyond MTRACE_MAX_THREADS share the rows 'other threads'.
   -- Program: 'suppression.<n>' (the program's own rules for what is not a leak, as heaptrack records them: see the view suppressions).

@@ -193,7 +193,6 @@ static int count_unclaimed(struct object_walks *walks, struct object_walk *walk,
                            struct error *err)
 {
     const uint32_t number = (uint32_t)(walk - walks->list) + 1;
-    const size_t n_before = walks->unclaimed.n;
     int code = 0;
 
     walk->live_blocks = live->live_blocks;
@@ -208,7 +207,6 @@ static int count_unclaimed(struct object_walks *walks, struct object_walk *walk,
             code = pair_totals_add(&walks->unclaimed, number, stack->backtrace, 1, blocks,
                                    stack->live_bytes - (taken ? taken->bytes : 0), err);
     }
-    walk->n_unclaimed = walks->unclaimed.n - n_before;
     return code;
 }
 
@@ -222,102 +220,6 @@ static void close_walk(struct object_walks *walks, struct object_walk *walk)
     walk->is_open = false;
 }
 
-/* ---- limits ---- */
-
-static bool is_too_much(const struct object_walks *walks)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; walks->most && i < walks->n; i++) {
-        const struct object_walk *walk = &walks->list[i];
-        n += 1 + walk->n_nodes + walk->n_claims + walk->n_texts + walk->n_unclaimed;
-    }
-    return n > walks->most;
-}
-
-/* State per process. */
-struct of_process {
-    uint32_t process; /* the key */
-    uint32_t n_seen;
-    size_t last;
-};
-
-/* Chooses the walks that stay (OB-4). ret_numbers[index + 1] is the new number, 0 if the walk is
- * dropped. */
-static int choose(struct object_walks *walks, struct hash_map *processes, uint32_t *ret_numbers,
-                  struct error *err)
-{
-    uint32_t number = 0;
-
-    for (size_t i = 0; i < walks->n; i++) {
-        struct of_process *of =
-            hash_map_get(processes, &walks->list[i].process, sizeof(uint32_t), sizeof *of);
-        if (!of)
-            return error_set(err, ERROR_NOMEM, "out of memory for %zu walks", walks->n);
-        of->last = i;
-    }
-    for (size_t i = 0; i < walks->n; i++) {
-        const struct object_walk *walk = &walks->list[i];
-        struct of_process *of =
-            hash_map_get(processes, &walk->process, sizeof(uint32_t), sizeof *of);
-        bool goes = of && of->n_seen++ % 2 == 1 && i != of->last && !walk->is_open;
-        ret_numbers[i + 1] = goes ? 0 : ++number;
-    }
-    return 0;
-}
-
-static int renumber_unclaimed(struct object_walks *walks, const uint32_t *numbers,
-                              struct error *err)
-{
-    const struct pair_totals_entry *entries = walks->unclaimed.elements;
-    struct hash_map left = {0};
-    int code = 0;
-
-    for (size_t i = 0; code == 0 && i < walks->unclaimed.n; i++)
-        if (numbers[entries[i].process])
-            code = pair_totals_add(&left, numbers[entries[i].process], entries[i].from,
-                                   entries[i].to, entries[i].blocks, entries[i].bytes, err);
-    if (code) {
-        hash_map_done(&left);
-        return code;
-    }
-    hash_map_done(&walks->unclaimed);
-    walks->unclaimed = left;
-    return 0;
-}
-
-static void move_walks(struct object_walks *walks, const uint32_t *numbers)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < walks->n; i++) {
-        if (numbers[i + 1])
-            walks->list[n++] = walks->list[i];
-        else
-            walk_done(&walks->list[i]);
-    }
-    walks->n_left_out += walks->n - n;
-    walks->n = n;
-    for (size_t i = 0; i < walks->n_open; i++)
-        walks->open[i] = numbers[walks->open[i] + 1] - 1;
-}
-
-static int thin(struct object_walks *walks, struct error *err)
-{
-    struct hash_map processes = {0};
-    uint32_t *numbers = calloc(walks->n + 1, sizeof *numbers);
-    int code = numbers ? choose(walks, &processes, numbers, err)
-                       : error_set(err, ERROR_NOMEM, "out of memory for %zu walks", walks->n);
-
-    if (code == 0)
-        code = renumber_unclaimed(walks, numbers, err);
-    if (code == 0)
-        move_walks(walks, numbers);
-    hash_map_done(&processes);
-    free(numbers);
-    return code;
-}
-
 static int end(struct object_walks *walks, struct object_walk *walk, const struct event *event,
                struct pairing *pairing, const struct process_totals *live, struct error *err)
 {
@@ -329,7 +231,7 @@ static int end(struct object_walks *walks, struct object_walk *walk, const struc
     hash_map_done(&claimed);
     walk->n_warnings = event->address;
     close_walk(walks, walk);
-    return code || !is_too_much(walks) ? code : thin(walks, err);
+    return code;
 }
 
 static int add_warning(struct object_walk *walk, const char *text, struct error *err)
@@ -367,93 +269,4 @@ int object_walks_event(struct object_walks *walks, const struct event *event,
     default:
         return end(walks, walk, event, pairing, live, err);
     }
-}
-
-/* ---- checkpoint ---- */
-
-static void visit_warnings(struct object_walk *walk, struct checkpoint_io *io)
-{
-    size_t n = walk->n_texts;
-
-    checkpoint_io_count(io, &n, CHECKPOINT_MAX);
-    for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
-        const char *text = checkpoint_io_is_loading(io) ? NULL : walk->warnings[i];
-        checkpoint_io_text(io, &text, NULL);
-        if (checkpoint_io_is_loading(io) && add_warning(walk, text, NULL) != 0)
-            checkpoint_io_no_memory(io);
-    }
-}
-
-static void visit_nodes(struct object_walk *walk, struct checkpoint_io *io)
-{
-    size_t n = walk->n_nodes ? walk->n_nodes + 1 : 0;
-
-    walk->nodes = checkpoint_io_array(io, walk->nodes, &n, &walk->nodes_capacity, CHECKPOINT_MAX,
-                                      sizeof *walk->nodes);
-    walk->n_nodes = n ? n - 1 : 0;
-    for (size_t i = 1; i <= walk->n_nodes; i++)
-        checkpoint_io_text(io, &walk->nodes[i].name, NULL);
-}
-
-static void visit_claims(struct object_walk *walk, struct checkpoint_io *io)
-{
-    walk->claims = checkpoint_io_array(io, walk->claims, &walk->n_claims, &walk->claims_capacity,
-                                       CHECKPOINT_MAX, sizeof *walk->claims);
-    for (size_t i = 0; i < walk->n_claims; i++) {
-        const struct object_claim *claim = &walk->claims[i];
-        if (checkpoint_io_code(io) == 0 && checkpoint_io_is_loading(io) && !claim->is_repeated
-            && id_table_add(&walk->by_address, id_table_hash(claim->address, 0), (uint32_t)i + 1))
-            checkpoint_io_no_memory(io);
-    }
-}
-
-static void visit_walk(struct object_walk *walk, struct checkpoint_io *io)
-{
-    checkpoint_io_text(io, &walk->name, NULL);
-    checkpoint_io_u64(io, &walk->start_ns);
-    checkpoint_io_u32(io, &walk->process);
-    checkpoint_io_u32(io, &walk->thread);
-    checkpoint_io_u64(io, &walk->number);
-    visit_nodes(walk, io);
-    visit_claims(walk, io);
-    visit_warnings(walk, io);
-    checkpoint_io_u64(io, &walk->n_warnings);
-    checkpoint_io_u64(io, &walk->live_blocks);
-    checkpoint_io_u64(io, &walk->live_bytes);
-    checkpoint_io_u64(io, &walk->claimed_blocks);
-    checkpoint_io_u64(io, &walk->claimed_bytes);
-    uint64_t n_unclaimed = walk->n_unclaimed;
-    checkpoint_io_u64(io, &n_unclaimed);
-    walk->n_unclaimed = (size_t)n_unclaimed;
-    checkpoint_io_bool(io, &walk->is_open);
-}
-
-void object_walks_visit(struct object_walks *walks, struct checkpoint_io *io)
-{
-    size_t n = walks->n;
-
-    checkpoint_io_count(io, &n, CHECKPOINT_MAX);
-    for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
-        if (checkpoint_io_is_loading(io)) {
-            struct object_walk *list =
-                dynamic_array_reserve(walks->list, &walks->capacity, i + 1, sizeof *list);
-            if (!list) {
-                checkpoint_io_no_memory(io);
-                return;
-            }
-            walks->list = list;
-            walks->n = i + 1;
-        }
-        visit_walk(&walks->list[i], io);
-    }
-    checkpoint_io_count(io, &walks->n_open, OBJECT_WALKS_OPEN);
-    for (size_t i = 0; i < walks->n_open; i++) {
-        uint64_t index = walks->open[i];
-        checkpoint_io_u64(io, &index);
-        walks->open[i] = checkpoint_io_code(io) ? 0 : (size_t)index;
-    }
-    checkpoint_io_keyed(io, &walks->unclaimed, 3 * sizeof(uint32_t),
-                        sizeof(struct pair_totals_entry));
-    checkpoint_io_u64(io, &walks->n_bad);
-    checkpoint_io_u64(io, &walks->n_left_out);
 }

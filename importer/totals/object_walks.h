@@ -11,8 +11,6 @@
  *        ignored and counted.
  *   OB-2 claimed + unclaimed = live, in blocks and bytes, at the end of the walk.
  *   OB-3 At most OBJECT_WALKS_OPEN walks are open. Another one and its records are ignored.
- *   OB-4 If bounded, every second ended walk of a process is dropped when there are more than
- *        `most` nodes, claims and stacks. The first and last stay; dropped walks are counted.
  *
  * Threads: one at a time.
  * Errors: memory.
@@ -20,7 +18,6 @@
 #ifndef MTRACE_IMPORTER_OBJECT_WALKS_H
 #define MTRACE_IMPORTER_OBJECT_WALKS_H
 
-#include "importer/log/checkpoint_io.h"
 #include "importer/model/event.h"
 #include "importer/pairing/pairing.h"
 #include "importer/totals/pool_blocks.h"
@@ -68,7 +65,6 @@ struct object_walk {
     uint64_t n_warnings;
     uint64_t live_blocks, live_bytes;
     uint64_t claimed_blocks, claimed_bytes;
-    size_t n_unclaimed; /* stacks */
     bool is_open;
 };
 
@@ -77,7 +73,7 @@ enum {
     OBJECT_WALKS_OPEN = 1024
 };
 
-/* Zero-initialized: empty and unbounded. */
+/* Zero-initialized: empty. */
 struct object_walks {
     struct object_walk *list;
     size_t n, capacity;
@@ -86,8 +82,6 @@ struct object_walks {
     struct hash_map
         unclaimed;  /* pair_totals_entry; process: number of the walk, from: stack, to: 1 */
     uint64_t n_bad; /* invalid records */
-    size_t most;    /* OB-4; 0: any number */
-    uint64_t n_left_out;
 };
 
 void object_walks_done(struct object_walks *walks);
@@ -97,8 +91,5 @@ void object_walks_done(struct object_walks *walks);
 int object_walks_event(struct object_walks *walks, const struct event *event,
                        struct pairing *pairing, const struct pool_blocks *pools,
                        const struct process_totals *live, struct error *err);
-
-/* Saves the walks, or loads them into empty ones (checkpoint_io.h). */
-void object_walks_visit(struct object_walks *walks, struct checkpoint_io *io);
 
 #endif

@@ -11,45 +11,24 @@ void phases_done(struct phases *phases)
 {
     free(phases->list);
     free(phases->open);
-    free(phases->passing);
     free(phases->names);
     intern_done(&phases->texts);
 }
 
-/* Number of open phases, which are in the order in which they began. */
-static size_t n_open(const struct phases *phases)
-{
-    return phases->n_open + phases->n_passing;
-}
-
 static struct phase *open_phase(const struct phases *phases, size_t i)
 {
-    return i < phases->n_open ? &phases->list[phases->open[i]]
-                              : &phases->passing[i - phases->n_open];
+    return &phases->list[phases->open[i]];
 }
 
 static void hand_out_peak(struct phases *phases, uint64_t live_bytes)
 {
     phases_advance(phases, live_bytes);
-    for (size_t i = 0; i < n_open(phases); i++) {
+    for (size_t i = 0; i < phases->n_open; i++) {
         struct phase *phase = open_phase(phases, i);
         if (phases->window_peak > phase->peak_bytes)
             phase->peak_bytes = phases->window_peak;
     }
     phases->window_peak = live_bytes;
-}
-
-/* Adds a phase without a row. */
-static struct phase *add_passing(struct phases *phases)
-{
-    struct phase *passing = dynamic_array_reserve(phases->passing, &phases->passing_capacity,
-                                                  phases->n_passing + 1, sizeof *passing);
-
-    if (!passing)
-        return NULL;
-    phases->passing = passing;
-    phases->n_left_out++;
-    return &passing[phases->n_passing++];
 }
 
 static struct phase *add_row(struct phases *phases, size_t *ret_parent)
@@ -73,9 +52,8 @@ static struct phase *add_row(struct phases *phases, size_t *ret_parent)
 static int begin(struct phases *phases, const struct event *event,
                  const struct phase_numbers *numbers, uint64_t last_allocation, struct error *err)
 {
-    bool has_row = phases->most == 0 || phases->n < phases->most;
     size_t parent = 0;
-    struct phase *phase = has_row ? add_row(phases, &parent) : add_passing(phases);
+    struct phase *phase = add_row(phases, &parent);
 
     if (!phase)
         return error_set(err, ERROR_NOMEM, "out of memory for %zu phases", phases->n);
@@ -156,14 +134,7 @@ static int close_phase(struct phases *phases, struct phase *phase,
 /* Removes phase i from the open ones. */
 static void take_out(struct phases *phases, size_t i)
 {
-    size_t p = i - phases->n_open;
-
-    if (i < phases->n_open)
-        memmove(&phases->open[i], &phases->open[i + 1],
-                (--phases->n_open - i) * sizeof *phases->open);
-    else
-        memmove(&phases->passing[p], &phases->passing[p + 1],
-                (--phases->n_passing - p) * sizeof *phases->passing);
+    memmove(&phases->open[i], &phases->open[i + 1], (--phases->n_open - i) * sizeof *phases->open);
 }
 
 /* Ends a phase; searches the last begun first. */
@@ -172,7 +143,7 @@ static int end(struct phases *phases, const struct event *event,
                struct error *err)
 {
     *ret_is_known = false;
-    for (size_t i = n_open(phases); i-- > 0;) {
+    for (size_t i = phases->n_open; i-- > 0;) {
         struct phase *phase = open_phase(phases, i);
         if (phase->number != (uint64_t)event->value)
             continue;
@@ -193,7 +164,7 @@ int phases_event(struct phases *phases, const struct event *event,
     hand_out_peak(phases, numbers->live_bytes);
     if (!event->text)
         return end(phases, event, numbers, last_allocation, ret_is_known, err);
-    *ret_is_known = n_open(phases) < PHASES_OPEN;
+    *ret_is_known = phases->n_open < PHASES_OPEN;
     return *ret_is_known ? begin(phases, event, numbers, last_allocation, err) : 0;
 }
 
@@ -203,7 +174,7 @@ int phases_finish(struct phases *phases, const struct phase_numbers *numbers,
     int code = 0;
 
     hand_out_peak(phases, numbers->live_bytes);
-    for (size_t i = 0; code == 0 && i < n_open(phases); i++)
+    for (size_t i = 0; code == 0 && i < phases->n_open; i++)
         code = close_phase(phases, open_phase(phases, i), numbers, last_allocation, err);
     return code;
 }
@@ -227,55 +198,4 @@ void phases_leaked(struct phases *phases, uint64_t allocation_id, uint64_t block
             phase->leaked_bytes += bytes;
         }
     }
-}
-
-/* ---- checkpoint ---- */
-
-static void visit_list(struct phase **list, size_t *n, size_t *capacity, size_t most,
-                       struct checkpoint_io *io)
-{
-    *list = checkpoint_io_array(io, *list, n, capacity, most, sizeof **list);
-    for (size_t i = 0; i < *n; i++)
-        checkpoint_io_text(io, &(*list)[i].name, NULL);
-}
-
-static bool take_name(struct phases *phases, const char *text, size_t number)
-{
-    if (text && intern_add(&phases->texts, text, strlen(text)) != (int64_t)number)
-        return false;
-    return name_at(phases, number) != NULL;
-}
-
-static void visit_names(struct phases *phases, struct checkpoint_io *io)
-{
-    size_t n = phases->n_names;
-
-    checkpoint_io_count(io, &n, PHASES_NAMES + 1);
-    for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
-        const char *text = checkpoint_io_is_loading(io) ? NULL : phases_name(phases, i);
-        checkpoint_io_text(io, &text, NULL);
-        if (checkpoint_io_code(io) == 0 && checkpoint_io_is_loading(io))
-            checkpoint_io_check(io, take_name(phases, text, i), "a name of phases");
-        if (checkpoint_io_code(io) == 0)
-            CHECKPOINT_IMAGE(io, &phases->names[i]);
-    }
-}
-
-static void visit_open(struct phases *phases, struct checkpoint_io *io)
-{
-    phases->open = checkpoint_io_array(io, phases->open, &phases->n_open, &phases->open_capacity,
-                                       PHASES_OPEN - phases->n_passing, sizeof *phases->open);
-}
-
-void phases_visit(struct phases *phases, struct checkpoint_io *io)
-{
-    visit_list(&phases->list, &phases->n, &phases->capacity,
-               phases->most ? phases->most : CHECKPOINT_MAX, io);
-    visit_list(&phases->passing, &phases->n_passing, &phases->passing_capacity, PHASES_OPEN, io);
-    visit_open(phases, io);
-    visit_names(phases, io);
-    checkpoint_io_u64(io, &phases->n_left_out);
-    checkpoint_io_u64(io, &phases->window_peak);
-    if (checkpoint_io_code(io))
-        phases->n = phases->n_open = phases->n_passing = 0;
 }

@@ -11,9 +11,7 @@
  *   PS-2 A block was allocated in a phase if its id is in first_allocation .. last_allocation.
  *   PS-3 At most PHASES_OPEN are open, so that an event or leak has bounded cost for any log. The
  *        begin of another one is rejected, and its end is unknown.
- *   PS-4 `names` sums up phases by name when they end. If phases are bounded, only the first have
- *        rows. Leaks of the others count for the enclosing phases. Names after PHASES_NAMES share
- *        NULL.
+ *   PS-4 `names` sums up phases by name when they end. Names after PHASES_NAMES share NULL.
  *
  * Threads: one at a time.
  * Errors: memory.
@@ -21,7 +19,6 @@
 #ifndef MTRACE_IMPORTER_PHASES_H
 #define MTRACE_IMPORTER_PHASES_H
 
-#include "importer/log/checkpoint_io.h"
 #include "importer/model/event.h"
 #include "lib/base/error.h"
 #include "lib/base/intern.h"
@@ -50,7 +47,7 @@ struct phase {
     uint64_t peak_bytes;                        /* of the process during the phase */
     uint64_t leaked_blocks, leaked_bytes;       /* allocated in it and never freed */
     uint64_t number;
-    size_t parent; /* index + 1; 0: none, or it has no row */
+    size_t parent; /* index + 1; 0: none */
     uint32_t thread;
     bool is_open; /* at the end: the program did not end it */
 };
@@ -63,15 +60,10 @@ struct phase_name {
     uint64_t peak_bytes; /* highest of the process during any of them */
 };
 
-/* Zero-initialized: empty and unbounded. */
+/* Zero-initialized: empty. */
 struct phases {
     struct phase *list;
     size_t n, capacity;
-    size_t most; /* PS-4; 0: any number */
-    uint64_t n_left_out;
-    struct phase
-        *passing; /* open phases without rows (PS-4), in order; all began after those in `open` */
-    size_t n_passing, passing_capacity;
     struct phase_name *names; /* by number in `texts`; the last is for all other names */
     size_t n_names, names_capacity;
     struct intern texts;
@@ -91,7 +83,7 @@ int phases_event(struct phases *phases, const struct event *event,
 /* Updates the peak when time advances. */
 static inline void phases_advance(struct phases *phases, uint64_t live_bytes)
 {
-    if (phases->n_open + phases->n_passing && live_bytes > phases->window_peak)
+    if (phases->n_open && live_bytes > phases->window_peak)
         phases->window_peak = live_bytes;
 }
 
@@ -104,8 +96,5 @@ void phases_leaked(struct phases *phases, uint64_t allocation_id, uint64_t block
 /* Takes the current sums for the open phases. */
 int phases_finish(struct phases *phases, const struct phase_numbers *numbers,
                   uint64_t last_allocation, struct error *err);
-
-/* Saves the phases, or loads them into zero-initialized ones (checkpoint_io.h). */
-void phases_visit(struct phases *phases, struct checkpoint_io *io);
 
 #endif

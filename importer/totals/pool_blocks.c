@@ -36,7 +36,6 @@ struct pool_blocks {
     struct movings moving, moving_taken;
     uint64_t n_pairs;
     uint64_t n_unknown_pools;
-    uint64_t n_settled_unknown; /* unknown before loading; pools defined later are not among them */
     uint64_t read_offset;
     size_t n_input, input_at;
     uint8_t input[64 * 2 * VARINT_MAX_BYTES];
@@ -619,90 +618,13 @@ uint64_t pool_blocks_n_unknown(const struct pool_blocks *blocks)
 {
     const struct pairing_counts *counts = pairing_counts_get(blocks->pairing);
 
-    return blocks->n_unknown_pools + blocks->n_settled_unknown + counts->untracked_frees
-           + counts->unknown_frees + counts->unknown_reallocs;
+    return blocks->n_unknown_pools + counts->untracked_frees + counts->unknown_frees
+           + counts->unknown_reallocs;
 }
-
-/* ---- without rows, and checkpoints ---- */
 
 void pool_blocks_leave_rows_out(struct pool_blocks *blocks)
 {
     lifetimes_free(blocks->lifetimes);
     blocks->lifetimes = NULL;
     spill_file_done(&blocks->places);
-}
-
-/* Rebuilds `inner` from the live blocks of each pool. */
-static void fill_inner(struct pool_blocks *blocks, struct checkpoint_io *io)
-{
-    for (uint32_t pool = 1; pool <= blocks->n_pools && checkpoint_io_code(io) == 0; pool++) {
-        const struct live_block *block;
-        uint32_t cursor = 0;
-        while ((block = pairing_next_live(blocks->pairing, pool, &cursor)) != NULL) {
-            const struct address_item item = item_of(block, pool);
-            if (address_set_put(&blocks->inner[process_of(blocks, pool)], &item, NULL) != 0)
-                checkpoint_io_no_memory(io);
-        }
-    }
-}
-
-static void visit_moving(struct movings *movings, struct checkpoint_io *io)
-{
-    movings->list = checkpoint_io_array(io, movings->list, &movings->n, &movings->capacity,
-                                        CHECKPOINT_MAX, sizeof *movings->list);
-}
-
-static void visit_taken(struct pool_blocks *blocks, uint32_t n_processes, struct checkpoint_io *io)
-{
-    struct movings all = {0}; /* of all processes */
-
-    for (uint32_t process = 1; !checkpoint_io_is_loading(io) && process <= n_processes; process++) {
-        const struct address_set *taken = &blocks->taken[process];
-        const struct address_item *item = address_set_first_at(taken, 0);
-        for (; item && checkpoint_io_code(io) == 0; item = address_set_next(taken, item))
-            if (put_moving(&all, process, item, NULL) != 0)
-                checkpoint_io_no_memory(io);
-    }
-    visit_moving(&all, io);
-    for (size_t i = 0; checkpoint_io_is_loading(io) && i < all.n && checkpoint_io_code(io) == 0;
-         i++)
-        if (address_set_put(&blocks->taken[all.list[i].process], &all.list[i].item, NULL) != 0)
-            checkpoint_io_no_memory(io);
-    free(all.list);
-}
-
-void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, struct checkpoint_io *io)
-{
-    size_t n_pools = blocks->n_pools;
-
-    checkpoint_io_count(io, &n_pools, blocks->room.n_pools);
-    blocks->n_pools = (uint32_t)n_pools;
-    for (size_t pool = 1; pool <= n_pools; pool++) {
-        checkpoint_io_u32(io, &blocks->processes[pool]);
-        CHECKPOINT_IMAGE(io, &blocks->accounts[pool]);
-    }
-    visit_moving(&blocks->moving, io);
-    visit_moving(&blocks->moving_taken, io);
-    visit_taken(blocks, n_processes, io);
-    checkpoint_io_u64(io, &blocks->n_pairs);
-    uint64_t n_unknown = blocks->n_unknown_pools + blocks->n_settled_unknown;
-    checkpoint_io_u64(io, &n_unknown);
-    pairing_visit(blocks->pairing, io);
-    if (!checkpoint_io_is_loading(io))
-        return;
-    blocks->n_settled_unknown = n_unknown;
-    fill_inner(blocks, io);
-}
-
-int pool_blocks_put_outer(struct pool_blocks *blocks, uint32_t process,
-                          const struct live_block *block, struct error *err)
-{
-    const struct address_item item = item_of(block, 0);
-
-    return address_set_put(&blocks->outer[process], &item, err);
-}
-
-void pool_blocks_begin_late(struct pool_blocks *blocks)
-{
-    blocks->n_pools = 0; /* pool_blocks_continue adds them by numbers, not by ids */
 }

@@ -94,16 +94,4 @@ uint64_t pool_blocks_n_unknown(const struct pool_blocks *blocks);
 /* No rows are needed (pool_blocks_next). Before the first event. */
 void pool_blocks_leave_rows_out(struct pool_blocks *blocks);
 
-/* Saves the blocks, or loads them into new ones of at least the same capacity, without rows
- * (checkpoint_io.h). */
-void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, struct checkpoint_io *io);
-
-/* Adds a live malloc block: after pool_blocks_visit, or when the first pool appears late. Returns
- * ERROR_NOMEM or 0. */
-int pool_blocks_put_outer(struct pool_blocks *blocks, uint32_t process,
-                          const struct live_block *block, struct error *err);
-
-/* The first pools appear late; call pool_blocks_continue next. */
-void pool_blocks_begin_late(struct pool_blocks *blocks);
-
 #endif

@@ -12,7 +12,6 @@
 enum kept_kind {
     KEPT_EVENT,
     KEPT_MAPPING,
-    KEPT_MOVE,
     KEPT_MEMORY,
     KEPT_KINDS
 };
@@ -24,7 +23,6 @@ struct kept {
         struct event event;
         struct mapping mapping;
         struct memory_sample memory;
-        struct statistics_move move;
     };
 };
 
@@ -78,10 +76,8 @@ void row_spool_bound(struct row_spool *kept, uint64_t most)
 
 uint64_t row_spool_n_left_out(const struct row_spool *kept, unsigned kind, const char **ret_name)
 {
-    static const char *const names[ROW_SPOOL_KINDS] = {[KEPT_EVENT] = "events",
-                                                       [KEPT_MAPPING] = "mappings",
-                                                       [KEPT_MOVE] = "moves",
-                                                       [KEPT_MEMORY] = "samples"};
+    static const char *const names[ROW_SPOOL_KINDS] = {
+        [KEPT_EVENT] = "events", [KEPT_MAPPING] = "mappings", [KEPT_MEMORY] = "samples"};
     _Static_assert((int)KEPT_KINDS == (int)ROW_SPOOL_KINDS, "each has a name");
     *ret_name = names[kind];
     return kept->n_left_out[kind];
@@ -102,8 +98,6 @@ static int emit(struct row_spool *kept, struct kept *item, struct error *err)
         item->mapping.unmap_thread = ids->threads[item->mapping.unmap_thread];
         item->mapping.unmap_backtrace = ids->backtraces[item->mapping.unmap_backtrace];
         return kept->sink.mapping(kept->sink.context, &item->mapping, err);
-    case KEPT_MOVE: /* blocks and groups keep their numbers */
-        return kept->sink.move ? kept->sink.move(kept->sink.context, &item->move, err) : 0;
     default:
         return kept->sink.memory(kept->sink.context, &item->memory, err);
     }
@@ -293,13 +287,6 @@ static int on_memory(void *context, const struct memory_sample *sample, struct e
     return take(context, &item, err);
 }
 
-static int on_move(void *context, const struct statistics_move *move, struct error *err)
-{
-    struct kept item = {.kind = KEPT_MOVE, .move = *move};
-
-    return take(context, &item, err);
-}
-
 static int compare_stacks(const void *left, const void *right)
 {
     const struct snapshot_stack *a = left;
@@ -336,7 +323,6 @@ struct row_sink row_spool_sink(struct row_spool *kept)
                              .mapping = on_mapping,
                              .memory = on_memory,
                              .snapshot = on_snapshot,
-                             .move = on_move,
                              .takes_any_order = true};
 }
 
@@ -378,9 +364,6 @@ static void visit_item(struct kept *item, struct checkpoint_io *io)
         return;
     case KEPT_MAPPING:
         mapping_visit(&item->mapping, io);
-        return;
-    case KEPT_MOVE:
-        CHECKPOINT_IMAGE(io, &item->move);
         return;
     default:
         CHECKPOINT_IMAGE(io, &item->memory);

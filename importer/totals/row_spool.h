@@ -9,7 +9,8 @@
  *   KF-1 Snapshots, which are emitted at the end, come only after row_spool_emit.
  *   KF-2 If bounded, each process keeps its highest memory sample per time slot (of equal ones the
  *        last). Slots become longer when there are too many, so samples cover its whole life. Of
- *        mappings, moves and other events the first are kept. Dropped rows are counted.
+ *        mappings and other events the first are kept. Dropped rows are counted.
+ *   KF-3 Moves of blocks to other groups, which only full databases have, are not kept.
  *
  * Threads: one at a time.
  * Errors: memory, the temporary file, or those of the other sink.
@@ -34,7 +35,7 @@ void row_spool_bound(struct row_spool *kept, uint64_t most);
 
 /* The number of dropped rows of a kind and its name: "events", "mappings", … */
 enum {
-    ROW_SPOOL_KINDS = 4
+    ROW_SPOOL_KINDS = 3
 };
 
 uint64_t row_spool_n_left_out(const struct row_spool *kept, unsigned kind, const char **ret_name);

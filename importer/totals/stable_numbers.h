@@ -18,11 +18,10 @@ struct statistics_ids {
 
 /* Limits for rows that would grow as long as the program runs; 0: unlimited. */
 struct statistics_limits {
-    size_t extents;         /* heap_ranges.h */
-    size_t windows, phases; /* per process: windows.h, phases.h */
-    size_t pairs;           /* of stacks, and of threads: totals.h */
-    size_t walks;           /* nodes, claims and stacks of all of them: object_walks.h */
-    size_t rows;            /* of each kind of event that has one: row_spool.h */
+    size_t extents; /* heap_ranges.h */
+    size_t windows; /* per process: windows.h */
+    size_t pairs;   /* of stacks, and of threads: totals.h */
+    size_t rows;    /* of each kind of event that has one: row_spool.h */
 };
 
 /* Capacities. */

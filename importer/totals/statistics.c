@@ -142,7 +142,6 @@ static struct pairing_process traits_of(const struct definitions_process *proces
 static void bound_process(struct statistics *statistics, struct process_statistics *process)
 {
     process->windows.most = statistics->limits.windows;
-    process->phases.most = statistics->limits.phases;
 }
 
 static void process_begin(struct statistics *statistics, uint32_t id)
@@ -276,9 +275,11 @@ void statistics_leave_rows_out(struct statistics *statistics)
 void statistics_bound(struct statistics *statistics, const struct statistics_limits *limits)
 {
     statistics->limits = *limits;
+    statistics->is_bounded = true;
+    pool_blocks_free(statistics->pools);
+    statistics->pools = NULL;
     heap_ranges_bound(statistics->heaps, limits->extents);
     totals_bound(statistics->totals, limits->pairs);
-    statistics->walks.most = limits->walks;
     for (uint32_t id = 1; id <= statistics->n_processes; id++)
         bound_process(statistics, &statistics->processes[id]);
 }
@@ -294,13 +295,12 @@ static uint64_t count_left_out(const struct statistics *statistics, enum statist
         return statistics->totals->n_unreported_free_sites;
     case STATISTICS_FLOWS:
         return statistics->totals->n_unreported_flows;
-    case STATISTICS_WALKS:
-        return statistics->walks.n_left_out;
-    default:
+    case STATISTICS_WINDOWS:
         for (uint32_t id = 1; id <= statistics->n_processes; id++)
-            n += kind == STATISTICS_WINDOWS ? statistics->processes[id].windows.n_left_out
-                                            : statistics->processes[id].phases.n_left_out;
+            n += statistics->processes[id].windows.n_left_out;
         return n;
+    default:
+        return statistics->n_ignored[kind];
     }
 }
 
@@ -308,9 +308,10 @@ uint64_t statistics_n_left_out(const struct statistics *statistics, enum statist
                                const char **ret_name)
 {
     static const char *const names[STATISTICS_BOUNDED_KINDS] = {
-        [STATISTICS_EXTENTS] = "extents",       [STATISTICS_FREE_SITES] = "frees_by_stack",
-        [STATISTICS_FLOWS] = "frees_by_thread", [STATISTICS_WALKS] = "walks",
-        [STATISTICS_WINDOWS] = "windows",       [STATISTICS_PHASES] = "phases"};
+        [STATISTICS_EXTENTS] = "extents",        [STATISTICS_FREE_SITES] = "frees_by_stack",
+        [STATISTICS_FLOWS] = "frees_by_thread",  [STATISTICS_WINDOWS] = "windows",
+        [STATISTICS_PHASES] = "phases",          [STATISTICS_WALKS] = "walks",
+        [STATISTICS_POOL_BLOCKS] = "pool_blocks"};
 
     *ret_name = names[kind];
     return count_left_out(statistics, kind);
@@ -321,8 +322,7 @@ void statistics_keep_leaked(struct statistics *statistics)
     statistics->left.is_wanted = true;
 }
 
-/* The log cannot be read again, so losses and untracked times seen so far stay, whatever the new
- * definitions say. */
+/* Losses and untracked times seen so far stay, whatever the new definitions say. */
 static void take_losses(struct statistics *statistics, uint32_t id, struct pairing_process *traits)
 {
     struct process_statistics *process = &statistics->processes[id];
@@ -340,7 +340,7 @@ static void take_losses(struct statistics *statistics, uint32_t id, struct pairi
 }
 
 /* Is it the same process, only longer? */
-static bool process_continue(struct statistics *statistics, uint32_t id, bool is_sole)
+static bool process_continue(struct statistics *statistics, uint32_t id)
 {
     const struct definitions_process *process = &statistics->definitions->processes[id];
     struct process_statistics *own = &statistics->processes[id];
@@ -356,23 +356,20 @@ static bool process_continue(struct statistics *statistics, uint32_t id, bool is
         traits.ended_in_exec;
     if (statistics->pools)
         pool_blocks_set_exec(statistics->pools, id, traits.ended_in_exec);
-    if (is_sole)
-        take_losses(statistics, id, &traits);
-    return process->start_ns == own->timeline.start_ns && is_untraced(process) == own->is_untraced
-           && traits.is_forked == own->traits.is_forked
-           && traits.has_lost_events == own->traits.has_lost_events
-           && traits.has_untracked_blocks == own->traits.has_untracked_blocks;
+    take_losses(statistics, id, &traits);
+    return process->start_ns == own->timeline.start_ns && traits.is_forked == own->traits.is_forked;
 }
 
 bool statistics_continue(struct statistics *statistics, const struct definitions *definitions,
-                         const struct statistics_ids *ids, bool is_sole)
+                         const struct statistics_ids *ids)
 {
-    bool is_same = definitions->n_processes <= statistics->room.n_processes
-                   && definitions->n_processes >= statistics->n_processes
-                   && definitions->n_threads <= statistics->room.n_threads
-                   && definitions->n_backtraces <= statistics->room.n_backtraces
-                   && (definitions->n_groups > 0) == (statistics->groups != NULL)
-                   && (definitions->n_pools > 0) == (statistics->pools != NULL);
+    bool is_same =
+        definitions->n_processes <= statistics->room.n_processes
+        && definitions->n_processes >= statistics->n_processes
+        && definitions->n_threads <= statistics->room.n_threads
+        && definitions->n_backtraces <= statistics->room.n_backtraces
+        && (definitions->n_groups > 0) == (statistics->groups != NULL)
+        && (statistics->is_bounded || (definitions->n_pools > 0) == (statistics->pools != NULL));
 
     statistics->definitions = definitions;
     if (is_same && statistics->pools)
@@ -380,7 +377,7 @@ bool statistics_continue(struct statistics *statistics, const struct definitions
     if (statistics->groups)
         statistics->groups->definitions = definitions;
     for (uint32_t id = 1; is_same && id <= statistics->n_processes; id++)
-        is_same = process_continue(statistics, id, is_sole);
+        is_same = process_continue(statistics, id);
     while (is_same && statistics->n_processes < definitions->n_processes) {
         uint32_t id = ++statistics->n_processes;
         is_same = plausible_page_bytes(definitions->processes[id].page_bytes)

@@ -59,10 +59,10 @@ int statistics_new(const struct definitions *definitions, const struct statistic
 
 /* Continues with new definitions after the recording has grown. ids maps numbers in events to ids
  * in them, and is used during the call only. Returns false if earlier results would differ with
- * these definitions, or the capacity is too small: the statistics are then useless. is_sole: the
- * log cannot be read again, so losses and untracked times count from now on. */
+ * these definitions, or the capacity is too small: the statistics are then useless. Losses and
+ * untracked times count from now on. */
 bool statistics_continue(struct statistics *statistics, const struct definitions *definitions,
-                         const struct statistics_ids *ids, bool is_sole);
+                         const struct statistics_ids *ids);
 
 /* Keeps the blocks that are live at the peak and the end, so that pages can be counted without
  * rows. Before the first event. */
@@ -75,16 +75,18 @@ void statistics_keep_memory(struct statistics *statistics);
 /* Spools no rows to disk; pass 2 is impossible. Before the first event. */
 void statistics_leave_rows_out(struct statistics *statistics);
 
-/* Bounds what would grow with the recording. Before the first event. */
+/* Bounds what would grow with the recording, and leaves out phases, pools and objects. Before the
+ * first event. */
 void statistics_bound(struct statistics *statistics, const struct statistics_limits *limits);
 
 enum statistics_bounded {
     STATISTICS_EXTENTS,
     STATISTICS_FREE_SITES, /* blocks whose pairs were omitted */
     STATISTICS_FLOWS,      /* the same */
-    STATISTICS_WALKS,
     STATISTICS_WINDOWS,
-    STATISTICS_PHASES,
+    STATISTICS_PHASES, /* of these nothing is kept in a bounded log */
+    STATISTICS_WALKS,
+    STATISTICS_POOL_BLOCKS,
     STATISTICS_BOUNDED_KINDS
 };
 
@@ -297,7 +299,9 @@ struct statistics {
     struct leaked_blocks left;                /* statistics_keep_leaked */
     struct statistics_room room;
     struct statistics_limits limits;
-    uint32_t n_processes;       /* begun */
+    bool is_bounded;
+    uint64_t n_ignored[STATISTICS_BOUNDED_KINDS]; /* is_bounded: phases, walks, pool blocks */
+    uint32_t n_processes;                         /* begun */
     struct statistics_ids ids;  /* statistics_renumber; all zero: numbers are ids */
     struct pairing_chain chain; /* of the last row */
     /* ring: entry n_expected modulo its size is that of the next event */

@@ -13,7 +13,7 @@ static void plan_quiet(const struct statistics *statistics, uint32_t process)
     own->quiet_until_ns = own->timeline.open_until_ns;
     if (snapshot_ns < own->quiet_until_ns)
         own->quiet_until_ns = snapshot_ns + 1;
-    if (own->phases.n_open + own->phases.n_passing)
+    if (own->phases.n_open)
         own->quiet_until_ns = 0;
 }
 
@@ -205,9 +205,36 @@ static int tracing_event(struct statistics *statistics, const struct event *even
     return code;
 }
 
+/* Counts what a bounded log has no room for. */
+static bool ignore(struct statistics *statistics, const struct event *event)
+{
+    switch (event->kind) {
+    case EVENT_PHASE:
+        statistics->n_ignored[STATISTICS_PHASES] += event->text != NULL;
+        return true;
+    case EVENT_OBJECT_WALK:
+        statistics->n_ignored[STATISTICS_WALKS] += event->text != NULL;
+        return true;
+    case EVENT_POOL_ALLOC:
+        statistics->n_ignored[STATISTICS_POOL_BLOCKS]++;
+        return true;
+    case EVENT_POOL_FREE:
+    case EVENT_POOL_RESIZE:
+    case EVENT_POOL_END:
+    case EVENT_OBJECT_NODE:
+    case EVENT_OBJECT_CLAIM:
+    case EVENT_OBJECT_WARNING:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static MTRACE_COLD int rare_event(struct statistics *statistics, const struct event *event,
                                   struct error *err)
 {
+    if (statistics->is_bounded && ignore(statistics, event))
+        return 0;
     switch (event->kind) {
     case EVENT_MMAP:
     case EVENT_MUNMAP:

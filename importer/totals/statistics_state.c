@@ -2,20 +2,12 @@
 /* statistics_state: saves and loads the state of pass 1. */
 #include "importer/totals/statistics.h"
 
-enum {
-    VERSION = 4,
-    PAIRING_VERSION = 5, /* of parts that contain a pairing */
-    MOMENTS_VERSION = 4,
-    POOLS_VERSION = 5,
-};
-
 static void visit_process(struct process_statistics *own, struct checkpoint_io *io)
 {
     struct pairing_process *traits = &own->traits;
 
     timeline_visit(&own->timeline, io);
     mappings_visit(&own->mappings, io);
-    phases_visit(&own->phases, io);
     windows_visit(&own->windows, io);
     checkpoint_io_u64(io, &own->allocated_bytes);
     checkpoint_io_u64(io, &own->n_events);
@@ -38,12 +30,10 @@ static void visit_own(struct statistics *statistics, struct checkpoint_io *io)
 {
     size_t n = statistics->n_processes;
 
-    checkpoint_io_part(io, CHECKPOINT_STATISTICS, VERSION);
     checkpoint_io_u64(io, &statistics->last_mapping_id);
     checkpoint_io_u64(io, &statistics->n_events);
     checkpoint_io_u64(io, &statistics->estimated_bytes);
-    checkpoint_io_u64(io, &statistics->n_unknown_phase_ends);
-    checkpoint_io_u64(io, &statistics->n_lost_pool_events);
+    CHECKPOINT_IMAGE(io, &statistics->n_ignored);
     checkpoint_io_count(io, &n, statistics->n_processes);
     for (size_t id = 1; id <= n && checkpoint_io_code(io) == 0; id++)
         visit_process(&statistics->processes[id], io);
@@ -63,53 +53,16 @@ static void visit_groups(struct statistics *statistics, struct checkpoint_io *io
             checkpoint_io_no_memory(io);
 }
 
-/* Pools need malloc's live blocks to find enclosing ones; they are not saved twice. */
-static void put_outer_blocks(struct statistics *statistics, struct checkpoint_io *io)
-{
-    for (uint32_t id = 1; id <= statistics->n_processes; id++) {
-        const struct live_block *block;
-        uint32_t cursor = 0;
-        while (checkpoint_io_code(io) == 0
-               && (block = pairing_next_live(statistics->pairing, id, &cursor)) != NULL)
-            if (pool_blocks_put_outer(statistics->pools, id, block, NULL) != 0)
-                checkpoint_io_no_memory(io);
-    }
-}
-
-static void visit_pools(struct statistics *statistics, struct checkpoint_io *io)
-{
-    bool has_pools = statistics->pools != NULL;
-
-    checkpoint_io_bool(io, &has_pools);
-    if (has_pools && statistics->pools)
-        pool_blocks_visit(statistics->pools, statistics->n_processes, io);
-    else if (statistics->pools)
-        pool_blocks_begin_late(statistics->pools);
-    if (statistics->pools && checkpoint_io_is_loading(io))
-        put_outer_blocks(statistics, io);
-}
-
 void statistics_visit(struct statistics *statistics, struct checkpoint_io *io)
 {
     if (statistics->lifetimes)
         checkpoint_io_refuse(io, ERROR_BUG, "rows are kept, which no state has");
     visit_own(statistics, io);
-    checkpoint_io_part(io, CHECKPOINT_TOTALS, VERSION);
     totals_visit(statistics->totals, io);
-    checkpoint_io_part(io, CHECKPOINT_PAIRING, PAIRING_VERSION);
     pairing_visit(statistics->pairing, io);
-    checkpoint_io_part(io, CHECKPOINT_GROUPS, VERSION);
     visit_groups(statistics, io);
-    checkpoint_io_part(io, CHECKPOINT_POOLS, POOLS_VERSION);
-    visit_pools(statistics, io);
-    checkpoint_io_part(io, CHECKPOINT_WALKS, VERSION);
-    object_walks_visit(&statistics->walks, io);
-    checkpoint_io_part(io, CHECKPOINT_HEAPS, VERSION);
     heap_ranges_visit(statistics->heaps, io);
-    checkpoint_io_part(io, CHECKPOINT_SNAPSHOTS, VERSION);
     snapshots_visit(statistics->snapshots, statistics->totals, io);
-    checkpoint_io_part(io, CHECKPOINT_SAMPLES, VERSION);
     memory_samples_visit(statistics->memory_samples, io);
-    checkpoint_io_part(io, CHECKPOINT_MOMENTS, MOMENTS_VERSION);
     moment_blocks_visit(statistics->blocks, io);
 }

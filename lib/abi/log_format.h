@@ -631,7 +631,6 @@ enum log_frame_kind {
     LOG_FRAME_SAMPLES = 2, /* array of struct log_sample */
     LOG_FRAME_TRAILER =
         3, /* the struct log_header as it was when the log was finished; the last one counts */
-    LOG_FRAME_STATE = 4, /* of a bounded log: a chunk of the checkpoint */
 };
 
 enum log_codec {

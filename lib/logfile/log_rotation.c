@@ -8,10 +8,13 @@
 #include "lib/logfile/log_header.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STATE_SUFFIX ".state"
@@ -22,7 +25,9 @@ _Static_assert(LOG_MAILBOX_OFFSET + sizeof(struct log_mailbox) <= LOG_ROTATION_S
                "header page");
 
 enum {
-    MAX_DIGITS = 9
+    MAX_DIGITS = 9,
+    LOCK_NAP_NS = 1000000,
+    MAX_LOCK_NAPS = 60000, /* the follower has the lock for one round */
 };
 
 char *log_rotation_name(const char *log_path, uint32_t number)
@@ -46,6 +51,51 @@ static char *unreadable_state_name(const char *log_path)
     return asprintf(&name, "%s" STATE_SUFFIX LOG_ROTATION_UNREADABLE_SUFFIX, log_path) < 0 ? NULL
                                                                                            : name;
 }
+
+/* ---- the lock ---- */
+
+/* The recorder has a flock on the log. This is a lock of one byte, which is independent of it. */
+static bool set_lock(int fd, short type)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_len = 1};
+
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+int log_rotation_lock_for_reading(const char *log_path)
+{
+    const struct timespec nap = {.tv_nsec = LOCK_NAP_NS};
+    int fd = open(log_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    for (int i = 0; fd >= 0 && i < MAX_LOCK_NAPS; i++) {
+        if (set_lock(fd, F_RDLCK))
+            return fd;
+        if (errno != EAGAIN && errno != EACCES)
+            break;
+        nanosleep(&nap, NULL);
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+int log_rotation_lock_for_removal(const char *log_path)
+{
+    int fd = open(log_path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0 || set_lock(fd, F_WRLCK) || (errno != EAGAIN && errno != EACCES))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+void log_rotation_unlock(int lock)
+{
+    if (lock >= 0)
+        (void)set_lock(lock, F_UNLCK);
+}
+
+/* ---- sizes ---- */
 
 uint64_t log_rotation_bytes(void)
 {

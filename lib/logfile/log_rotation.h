@@ -7,9 +7,9 @@
  *   LOG.state      checkpoint: the effect of all events of all these logs up to its watermark
  *
  * Invariants
- *   RI-1 A rotated file is removed after a checkpoint that covers it was synced. A reader that
- *        lists the rotated files first and loads the checkpoint then finds every event in one of
- *        the two.
+ *   RI-1 A rotated file is removed after a checkpoint that covers it was synced, and while no
+ *        reader has the lock. A reader that takes it, loads the checkpoint and lists the rotated
+ *        files finds every event in one of the two.
  *   RI-2 Each file begins with a log header with LOG_FLAG_BOUNDED. Other files of such a name are
  *        neither removed nor replaced.
  *
@@ -62,6 +62,13 @@ uint64_t log_rotation_state_bytes(const char *log_path);
 /* Limit of all rotated files: LOG_ROTATION_MAX, and twice the checkpoint, so that the next
  * checkpoint becomes due before the limit. */
 uint64_t log_rotation_max_bytes(const char *log_path);
+
+/* While a reader has the lock, no checkpoint is written and no rotated file removed (RI-1). Both
+ * return a descriptor to close. -1: a reader has it; or, for a reader, no lock is possible, and it
+ * reports files that are missing. log_path: the first log of the run. */
+int log_rotation_lock_for_reading(const char *log_path);
+int log_rotation_lock_for_removal(const char *log_path);
+void log_rotation_unlock(int lock);
 
 /* The file has the header of a bounded log (RI-2). */
 bool log_rotation_is_part(const char *path);

@@ -17,11 +17,10 @@
 #include <stdint.h>
 
 struct cut_request {
-    uint64_t asked_ns;     /* CLOCK_MONOTONIC when the requested time was known to be over */
-    uint64_t until_ns;     /* time in the run; 0: a marker is the time */
-    uint64_t marker_ticks; /* the marker's time in the log; 0: unknown */
-    uint64_t run_id;       /* the only process asked for, and the marker's; 0: all */
-    char until_marker[64]; /* "": none */
+    uint64_t until_ns;     /* time in the run; 0: that of a marker */
+    uint64_t marker_ticks; /* the marker's time in the log of run_id; 0: none */
+    uint64_t run_id;       /* the only process asked for; 0: all */
+    char until_marker[64]; /* events at the same time after it are left out; "": none */
     bool has_rows;         /* of single blocks; of a bounded log: only of live ones */
     bool has_symbols;
     char target[PATH_MAX];

@@ -65,8 +65,9 @@ struct command {
                     struct error *err);
     int (*run)(struct query *query, struct error *err);
     bool needs_database;
-    bool needs_rows; /* always reads rows of allocations: a slim import has none */
-    bool wants_rows; /* has less to show without them */
+    bool needs_rows;        /* always reads rows of allocations: a slim import has none */
+    bool wants_rows;        /* has less to show without them */
+    bool is_kept_unbounded; /* of phases, pools or objects, which a log of --aggregate leaves out */
     bool is_argument_optional;
     bool has_sites;      /* shows call sites: takes --blame-past */
     bool is_of_mappings; /* takes --protection and --peak-rss-min */

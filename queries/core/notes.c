@@ -217,9 +217,9 @@ static const char bounded_sql[] =
     " ('frees_by_stack', 'frees by stacks that share a row'),"
     " ('frees_by_thread', 'frees by threads that share a row'),"
     " ('windows', 'windows that share a row with the last one'),"
-    " ('phases', 'phases but in phase_totals'),"
+    " ('pool_blocks', 'blocks of pools'),"
     " ('extents', 'extents of heaps'), ('samples', 'samples of memory'), ('walks', 'walks over objects'),"
-    " ('moves', 'moves of blocks to other groups'), ('events', 'events that are rows of their own'))"
+    " ('events', 'events that are rows of their own'))"
     " SELECT group_concat(value || ' ' || coalesce(words, substr(key, 20)), ', ') FROM"
     " (SELECT * FROM meta LEFT JOIN kind ON name = substr(key, 20) WHERE key GLOB 'aggregate.left_out.*' ORDER BY key)";
 
@@ -528,13 +528,11 @@ static const char *ended_tail(const struct query_options *options)
 static const char in_no_answer[] = "not in this answer, which is made of rows";
 static const char elided_in_no_row[] = "totals include them, but tables of single blocks do not";
 static const char in_no_rows[] = "not in tables of single blocks";
-static const char in_no_pool_rows[] = "not in pool_blocks";
 
 /* Notes the number of freed blocks of a bounded log, which includes the elided ones. */
-static int note_ended(const struct query *query, bool is_of_pools, const char *where,
-                      struct error *err)
+static int note_ended(const struct query *query, const char *where, struct error *err)
 {
-    const char *table = is_of_pools ? "main.pools" : "main.backtrace_totals";
+    const char *table = "main.backtrace_totals";
     char ended[UNITS_TEXT_BYTES];
     char elided[UNITS_TEXT_BYTES];
     char of_these[UNITS_TEXT_BYTES + 32] = "";
@@ -542,7 +540,7 @@ static int note_ended(const struct query *query, bool is_of_pools, const char *w
     int64_t n_elided = 0;
     int rc = get_of_process(query, "sum(freed_blocks)", table, &n_ended, err);
 
-    if (rc == 0 && !is_of_pools) /* pool blocks are never elided */
+    if (rc == 0)
         rc = get_of_process(query, "sum(elided_blocks)", table, &n_elided, err);
     if (rc != 0 || n_ended <= 0)
         return rc;
@@ -599,20 +597,17 @@ static int note_statement(const struct query *query, struct error *err)
     const struct rundb *database = &query->database;
     int rc = query->is_of_notes ? look_at_statement(query, err) : 0;
     const char *why = without_rows_text(database);
-    unsigned rows = database->rows_read;
 
     if (rc != 0)
         return rc;
 
-    if (rows && why) {
+    if (database->reads_rows && why) {
         query_note(query, "%s", why);
         return 0;
     }
-    if (database->is_aggregate && (rows & RUNDB_POOL_ROWS))
-        rc = note_ended(query, true, in_no_pool_rows, err);
-    if (rc != 0 || !(rows & RUNDB_BLOCK_ROWS))
-        return rc;
-    return database->is_aggregate ? note_ended(query, false, in_no_rows, err)
+    if (!database->reads_rows)
+        return 0;
+    return database->is_aggregate ? note_ended(query, in_no_rows, err)
                                   : note_elided(query, elided_in_no_row, err);
 }
 
@@ -626,6 +621,6 @@ int notes_after(const struct query *query, struct error *err)
     if (strcmp(options->command->name, "sql") == 0)
         return note_statement(query, err);
     if (query->database.is_aggregate && (is_made_of_rows(options) || options->command->needs_rows))
-        return note_ended(query, options->command->stand_in != NULL, in_no_answer, err);
+        return note_ended(query, in_no_answer, err);
     return what ? note_elided(query, what, err) : 0;
 }

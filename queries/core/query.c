@@ -74,7 +74,8 @@ static bool is_answered(const struct query *query, const char *name, const char 
     const struct filter_parameter *filter =
         strncmp(tail, "--", 2) == 0 ? filter_find(tail + 2, strcspn(tail + 2, " ")) : NULL;
 
-    if (!command || (query->database.sample_bytes && command->why_unsampled))
+    if (!command || (query->database.sample_bytes && command->why_unsampled)
+        || (query->database.is_aggregate && command->is_kept_unbounded))
         return false;
     return !query->database.is_slim || query->database.is_aggregate
            || !(command->needs_rows || (filter && filter->scope == FILTER_SCOPE_ROW));

@@ -112,6 +112,11 @@ static int check_rows(const struct query *query, struct error *err)
 {
     const struct query_options *options = query->options;
 
+    if (options->command->is_kept_unbounded && query->database.is_aggregate)
+        return error_set(err, ERROR_LEFT_OUT,
+                         "'%s' was recorded with --aggregate, which keeps no phases, pools and "
+                         "objects; record without it",
+                         query->options->database_path);
     /* an untrusted client is answered from a full database instead of in part */
     return is_about_rows(options) || (options->is_untrusted && options->command->wants_rows)
                ? query_need_rows(query, err)

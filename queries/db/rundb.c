@@ -74,16 +74,6 @@ static bool is_forbidden_function(const char *name)
                || sqlite3_stricmp(name, "fts3_tokenizer") == 0);
 }
 
-/* The authorizer also sees the tables that views read. */
-static unsigned rows_of(const char *table)
-{
-    const char *rows = table ? left_out_find(table) : NULL;
-
-    if (!rows)
-        return 0;
-    return strcmp(rows, "pool_blocks") == 0 ? RUNDB_POOL_ROWS : RUNDB_BLOCK_ROWS;
-}
-
 /* Allows reading, functions and PRAGMA functions that describe tables. sqlite3_set_authorizer calls
  * it at prepare. */
 static int authorize(void *context, int action, const char *first, const char *second,
@@ -99,7 +89,7 @@ static int authorize(void *context, int action, const char *first, const char *s
             return SQLITE_DENY;
         if (is_left_out(database, first, schema))
             return SQLITE_DENY;
-        database->rows_read |= rows_of(first);
+        database->reads_rows |= first && left_out_find(first); /* also through a view */
         return SQLITE_OK;
     case SQLITE_SELECT:
     case SQLITE_RECURSIVE:

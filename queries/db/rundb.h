@@ -39,12 +39,6 @@ enum rundb_made {
     /* site_shapes comes with leaks and growth, for those of the two that are asked for */
 };
 
-/* Tables of single blocks: an import can omit them, and a log may have no rows for them. */
-enum rundb_rows {
-    RUNDB_BLOCK_ROWS = 1,
-    RUNDB_POOL_ROWS = 2
-};
-
 struct rundb {
     struct sqlite3 *handle;
     const char *path;
@@ -57,7 +51,7 @@ struct rundb {
     bool is_early;     /* no rows yet: the log still grows */
     int64_t sample_bytes;         /* largest interval of all sampled processes; 0: none */
     const char *left_out;         /* rows that were requested but not imported, or NULL */
-    unsigned rows_read;           /* enum rundb_rows: read by statements after the lock */
+    bool reads_rows;              /* a statement after the lock reads tables of single blocks */
     unsigned made;                /* enum rundb_made: computed, not read from the file */
     struct database_views *views; /* NULL: the views of the file are used */
     bool is_locked;

@@ -88,7 +88,7 @@ int cmd_sql_run(struct query *query, struct error *err)
     rc = rundb_load_all_views(&query->database, err);
     if (rc == 0)
         rc = bound_values(query, err);
-    query->database.rows_read = 0; /* of this statement alone */
+    query->database.reads_rows = false; /* of this statement alone */
     rundb_refuse_rows(&query->database);
     if (rc == 0)
         rc = rundb_prepare(&query->database, query->options->arguments[0], &stmt, err);

@@ -352,13 +352,12 @@ static const struct argp_child parts[] = {{&collector_options, 0, NULL, 0},
 static void check_aggregate(const struct argp_state *state)
 {
     const struct options *options = state->input;
-    const char *other = options->has_receiver   ? "--to"
-                        : options->attached     ? "--attach"
-                        : options->sample_bytes ? "--sample-bytes"
-                        : options->elide_ms     ? "--cull-temporary"
-                        : options->input        ? "--pack"
-                        : options->sent         ? "--send"
-                                                : NULL;
+    const char *other = options->has_receiver ? "--to"
+                        : options->attached   ? "--attach"
+                        : options->elide_ms   ? "--cull-temporary"
+                        : options->input      ? "--pack"
+                        : options->sent       ? "--send"
+                                              : NULL;
 
     if (options->is_aggregate && other)
         argp_error(state, "--aggregate cannot be used with %s", other);

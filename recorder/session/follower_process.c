@@ -86,17 +86,15 @@ static const uint64_t max_pause_ns = 60000000000;
 /* The target only determines the folder of temporary files. The kernel kills the follower when
  * the recorder dies: a stopped one would not see EOF. Nothing is lost: a checkpoint is renamed
  * when complete (SF-1), and its events are removed only then. */
-static void become_follower(const struct follower_process *follower, int end, const char *import,
-                            const char *log_path, bool is_of_process_tree)
+static void become_follower(const struct follower_process *follower, int end, const char *import)
 {
     char target[PATH_MAX];
 
     (void)snprintf(target, sizeof target, "%s/mtrace-follower.db", report_folder_base());
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (dup2(end, STDIN_FILENO) >= 0)
-        execl(import, import, follower->ring.log_path ? "--keep-state" : "--keep", "--force",
-              "--threads=1", follower->ring.log_path ? follower->ring.log_path : log_path, target,
-              is_of_process_tree || follower->ring.log_path ? NULL : "--only", (char *)NULL);
+        execl(import, import, follower->is_bounded ? "--keep-state" : "--keep", "--force",
+              "--threads=1", follower->ring.log_path, target, (char *)NULL);
     _exit(EXIT_NOT_RUN);
 }
 
@@ -107,8 +105,7 @@ static void hang_up(struct follower_process *follower)
     follower->is_connected = false;
 }
 
-void follower_process_start(struct follower_process *follower, const char *import,
-                            const char *log_path, bool is_of_process_tree)
+void follower_process_start(struct follower_process *follower, const char *import)
 {
     int ends[2];
     pid_t pid;
@@ -120,7 +117,7 @@ void follower_process_start(struct follower_process *follower, const char *impor
         return;
     pid = child_process_start(&follower->child);
     if (pid == 0)
-        become_follower(follower, ends[1], import, log_path, is_of_process_tree);
+        become_follower(follower, ends[1], import);
     follower->end = ends[0];
     follower->is_connected = true;
     close(ends[1]);
@@ -144,7 +141,7 @@ void follower_process_keep_up(struct follower_process *follower, uint64_t now_ns
         follower->pause_ns = max_pause_ns;
     follower->begun_ns = now_ns;
     follower->due_ns = now_ns + follower->pause_ns;
-    follower_process_start(follower, import, follower->ring.log_path, true);
+    follower_process_start(follower, import);
 }
 
 int follower_process_request_fd(const struct follower_process *follower)
@@ -160,20 +157,13 @@ void follower_process_note_end(struct follower_process *follower, pid_t pid)
     }
 }
 
-bool follower_process_try_done(struct follower_process *follower)
-{
-    bool has_exited;
-
-    hang_up(follower);
-    has_exited = child_process_end(&follower->child);
-    follower->was_killed |= follower->child.is_killed;
-    return has_exited;
-}
-
 void follower_process_done(struct follower_process *follower)
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};
 
-    while (!follower_process_try_done(follower))
+    hang_up(follower);
+    while (!child_process_end(&follower->child)) {
+        follower->was_killed |= follower->child.is_killed;
         nanosleep(&nap, NULL);
+    }
 }

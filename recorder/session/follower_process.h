@@ -3,13 +3,13 @@
  * follower_process: the incremental importer (importer/cli/follower.h), as its parent process sees
  * it.
  *
- * It is started with the first request about a log. For a bounded run, which has one checkpoint, it
- * is kept running beside the logs. It gets a request to end with the log or the run, when no report
- * can follow (child_process.h). If it keeps exiting, it is restarted after growing pauses, because
- * it may print the same error each time. Only the processes that answer send requests through `end`
- * (cut_request.h): mtrace-record itself never waits for it.
+ * It reads the logs of all processes of the run. It is started with the first request. For a
+ * bounded run, which has one checkpoint, it is kept running beside the logs. It gets a request to
+ * end with the run, when no report can follow (child_process.h). If it keeps exiting, it is
+ * restarted after growing pauses, because it may print the same error each time. Only the processes
+ * that answer send requests through `end` (cut_request.h): mtrace-record itself never waits for it.
  *
- * Threads: one. Without a follower each report imports the log from its start.
+ * Threads: one.
  */
 #ifndef MTRACE_RECORDER_FOLLOWER_PROCESS_H
 #define MTRACE_RECORDER_FOLLOWER_PROCESS_H
@@ -27,15 +27,14 @@ struct follower_process {
     struct child_process child;
     int end; /* of the socket, while it is connected */
     bool is_connected;
-    bool was_killed;             /* it did not end on request */
-    struct rotated_log_run ring; /* of a bounded run, whose checkpoint it writes; no path: none */
+    bool was_killed;                     /* it did not end on request */
+    bool is_bounded;                     /* it writes the checkpoint of the run */
+    struct rotated_log_run ring;         /* its log_path is that of the run */
     uint64_t begun_ns, due_ns, pause_ns; /* of follower_process_keep_up */
 };
 
-/* Does nothing if it runs. is_of_process_tree: it also reads logs of exec successors and children;
- * that of a bounded run always does. */
-void follower_process_start(struct follower_process *follower, const char *import,
-                            const char *log_path, bool is_of_process_tree);
+/* Does nothing if it runs. */
+void follower_process_start(struct follower_process *follower, const char *import);
 
 /* As follower_process_start, for a bounded run, as soon as there are events to read. Call
  * periodically. */
@@ -48,10 +47,7 @@ int follower_process_request_fd(const struct follower_process *follower);
 /* The caller reaped this process. */
 void follower_process_note_end(struct follower_process *follower, pid_t pid);
 
-/* Makes it end. True: it has exited, and removed what it wrote. Call again until then. */
-bool follower_process_try_done(struct follower_process *follower);
-
-/* Blocking variant of follower_process_try_done. */
+/* Makes it end, and waits until it has removed what it wrote. */
 void follower_process_done(struct follower_process *follower);
 
 /* ---- the folder of a report ---- */

@@ -26,11 +26,6 @@ static char *name_of(const char *log_path, unsigned n, const char *suffix)
     return asprintf(&name, "%s.report.%u.txt%s", log_path, n, suffix) < 0 ? NULL : name;
 }
 
-static struct follower_process *follower_of(struct periodic_reports *reports)
-{
-    return reports->run_follower ? reports->run_follower : &reports->own_follower;
-}
-
 /* Unrounded, so that the finished log can be imported up to the same time; elsewhere it is
  * rounded. */
 static bool put_instant(int fd, uint64_t at_ns)
@@ -56,14 +51,10 @@ static void fail(struct periodic_reports *reports, const char *why)
         exit_summary_warn("report %u could not be made: %s", reports->n, mine);
 }
 
-static void begin(struct periodic_reports *reports, uint64_t at_ns, struct recording *recording,
-                  const char *log_path)
+static void begin(struct periodic_reports *reports, uint64_t at_ns, struct recording *recording)
 {
-    struct report_service_job job = {.programs = recording->programs,
-                                     .log_path = log_path,
-                                     .until_ns = at_ns,
-                                     .is_of_process_tree = true,
-                                     .requests = g_requests};
+    struct report_service_job job = {
+        .programs = recording->programs, .until_ns = at_ns, .requests = g_requests};
     char why[PERIODIC_REPORTS_WHY_BYTES];
     int code = 0;
 
@@ -72,7 +63,7 @@ static void begin(struct periodic_reports *reports, uint64_t at_ns, struct recor
     if (job.fd < 0 || !put_instant(job.fd, at_ns))
         code = errno;
     if (code == 0)
-        code = report_service_start(&job, follower_of(reports), &reports->work);
+        code = report_service_start(&job, reports->follower, &reports->work);
     if (code == 0)
         return;
     if (code == ENOSYS)
@@ -194,41 +185,6 @@ static bool is_time(struct periodic_reports *reports, uint64_t now_ns)
     return true;
 }
 
-/* At most three tenths of the interval. */
-static uint64_t lag_ns(const struct periodic_reports *reports)
-{
-    uint64_t max_ns = reports->every_ns / 10 * 3;
-
-    return max_ns < PERIODIC_REPORTS_LAG_NS ? max_ns : PERIODIC_REPORTS_LAG_NS;
-}
-
-/* Skips a report that became due while the previous one had not begun. */
-static void note_due(struct periodic_reports *reports, uint64_t now_ns)
-{
-    if (!is_time(reports, now_ns))
-        return;
-    if (reports->instant_ns)
-        reports->n_left_out[PERIODIC_REPORTS_BUSY]++;
-    else
-        reports->instant_ns = now_ns;
-}
-
-/* The time of the report to begin now; 0: none. A requested report is never older than its
- * request. */
-static uint64_t take_instant(struct periodic_reports *reports, uint64_t now_ns)
-{
-    uint64_t instant_ns = 0;
-
-    if (reports->is_asked) {
-        instant_ns = now_ns;
-        reports->is_asked = false;
-    } else if (reports->instant_ns && now_ns >= reports->instant_ns + lag_ns(reports)) {
-        instant_ns = reports->instant_ns;
-        reports->instant_ns = 0;
-    }
-    return instant_ns;
-}
-
 void periodic_reports_ask(struct periodic_reports *reports)
 {
     reports->n_left_out[PERIODIC_REPORTS_BUSY] += reports->is_asked;
@@ -254,16 +210,17 @@ uint64_t periodic_reports_step(struct periodic_reports *reports, uint64_t now_ns
         look_for_end(reports, log_path);
     if (!live->has_begun || live->seen.start_monotonic_ns >= now_ns)
         return 0;
-    note_due(reports, now_ns);
-    uint64_t chosen_ns = reports->instant_ns == now_ns || reports->is_asked ? now_ns : 0;
+    bool is_due = is_time(reports, now_ns);
 
-    if (reports->work.child.pid > 0)
-        return chosen_ns;
-    uint64_t instant_ns = take_instant(reports, now_ns);
-
-    if (instant_ns)
-        begin(reports, instant_ns - live->seen.start_monotonic_ns, recording, log_path);
-    return chosen_ns;
+    if (reports->work.child.pid > 0) {
+        reports->n_left_out[PERIODIC_REPORTS_BUSY] += is_due;
+        return 0;
+    }
+    if (!is_due && !reports->is_asked)
+        return 0;
+    reports->is_asked = false;
+    begin(reports, now_ns - live->seen.start_monotonic_ns, recording);
+    return now_ns;
 }
 
 static void stop(struct periodic_reports *reports)
@@ -281,11 +238,8 @@ void periodic_reports_done(struct periodic_reports *reports, const char *log_pat
         look_for_end(reports, log_path);
     if (reports->work.child.pid > 0)
         stop(reports);
-    reports->n_left_out[PERIODIC_REPORTS_UNREADY] +=
-        (uint64_t)reports->is_asked + (reports->instant_ns != 0);
+    reports->n_left_out[PERIODIC_REPORTS_UNREADY] += reports->is_asked;
     reports->is_asked = false;
-    reports->instant_ns = 0;
-    follower_process_done(&reports->own_follower);
 }
 
 void periodic_reports_describe(const struct periodic_reports *reports, char *text, size_t n_bytes)

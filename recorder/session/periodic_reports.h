@@ -6,10 +6,7 @@
  * stacks and groups as of that time. report_service.h makes it, for all processes that an import of
  * the log finds: exec successors and recorded children. One report is made at a time. A report that
  * becomes due while another is being made is skipped and counted by reason; one signal is
- * remembered. A timed report is requested PERIODIC_REPORTS_LAG_NS late, as of its due time: by then
- * the follower's watermark covers that time, so it reads those events once. Without the lag the
- * follower and the process that writes the database would both read them. The text is built in
- * memory, so write errors are noticed.
+ * remembered. The text is built in memory, so write errors are noticed.
  *
  * Invariants
  *   OR-1 A report file is complete or says why there is no report; it is written under another name
@@ -30,8 +27,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PERIODIC_REPORTS_LAG_NS UINT64_C(300000000)
-
 enum {
     PERIODIC_REPORTS_WHY_BYTES = 256,
     PERIODIC_REPORTS_REMEMBERED = 4, /* one ends and one begins at most between two polls */
@@ -48,14 +43,11 @@ enum periodic_reports_why {
 struct periodic_reports {
     uint64_t every_ns;               /* 0: only on request */
     uint64_t due_ns;                 /* 0: not begun yet */
-    uint64_t instant_ns;             /* time of a report that waits for the lag; 0: none */
     bool is_asked;                   /* by the signal */
     struct report_service_work work; /* the report being made */
-    struct follower_process own_follower;
-    struct follower_process
-        *run_follower; /* of a bounded run, used instead of own_follower; NULL: not bounded */
-    int fd;            /* text of the report being made */
-    unsigned n;        /* reports begun */
+    struct follower_process *follower;
+    int fd;     /* text of the report being made */
+    unsigned n; /* reports begun */
     /* Ring by report number: why it could not be made; "" if it was, or is being made. */
     char whys[PERIODIC_REPORTS_REMEMBERED][PERIODIC_REPORTS_WHY_BYTES];
     uint64_t n_failed;
@@ -65,8 +57,8 @@ struct periodic_reports {
 /* Requests a report, because the signal arrived. */
 void periodic_reports_ask(struct periodic_reports *reports);
 
-/* now_ns must be later than everything packed. Returns the time of a report that was chosen now;
- * the caller must hold packing until it (PG-6). 0: none. */
+/* now_ns must be later than everything packed. Returns the time of a report that begins now; the
+ * caller must hold packing until it (PG-6). 0: none. */
 uint64_t periodic_reports_step(struct periodic_reports *reports, uint64_t now_ns,
                                struct recording *recording, const char *log_path);
 

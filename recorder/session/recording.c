@@ -53,7 +53,6 @@ static struct recording *new_recording(void)
     recording->live.fd = -1;
     recording->packed.fd = -1;
     recording->service.answer_fd = -1;
-    recording->service.follower = &recording->service.own_follower;
     recording->pack = pack_new();
     if (!recording->pack) {
         free(recording);
@@ -85,22 +84,22 @@ static int prepare_packing(struct recording *recording, const struct recording_s
     recording->packing->process_tree = settings->process_tree;
     recording->packing->module_files = settings->module_files;
     recording->programs = settings->programs;
+    recording->service.follower = settings->follower;
     recording->service.pid = recording->pid;
     recording->service.images.warn = settings->warn;
     recording->takes_exit_image = settings->takes_exit_image;
     recording->image_rss_bytes = settings->image_rss_bytes;
     image_service_remove_old(recording->packed.path);
     if (recording->is_aggregate) {
-        rotated_log_init(&recording->ring, recording->packed.path, &settings->run_follower->ring);
+        rotated_log_init(&recording->ring, recording->packed.path, &settings->follower->ring);
         recording->packing->ring = &recording->ring;
-        recording->service.follower = settings->run_follower;
         recording->packing->settings.zstd_level = 0; /* the file is temporary */
     }
-    uint64_t elide_ns = recording->is_aggregate ? UINT64_MAX : settings->elide_ns;
     uint64_t elide_bytes = recording->is_aggregate ? AGGREGATE_ELIDE_BYTES : UINT64_MAX;
-    if (elide_ns && !packing_start_eliding(recording->packing, elide_ns, elide_bytes))
+    if (settings->elide_ns
+        && !packing_start_eliding(recording->packing, settings->elide_ns, elide_bytes))
         return error_set(err, ERROR_NOMEM, "not enough memory");
-    if (elide_ns)
+    if (settings->elide_ns)
         packing_expect_readers(recording->packing);
     return 0;
 }
@@ -224,7 +223,7 @@ int recording_create(const char *path, pid_t pid, const struct recording_setting
     if (!recording)
         return error_set(err, ERROR_NOMEM, "not enough memory");
     recording->pid = pid;
-    recording->is_aggregate = settings->run_follower != NULL;
+    recording->is_aggregate = settings->is_aggregate;
     recording->rotates = settings->rotates;
     code = create_files(recording, path, settings->force, err);
     if (code == 0) {
@@ -253,7 +252,7 @@ int recording_adopt(const char *live_path, const char *path,
 
     if (!recording)
         return error_set(err, ERROR_NOMEM, "not enough memory");
-    recording->is_aggregate = settings->run_follower != NULL;
+    recording->is_aggregate = settings->is_aggregate;
     recording->rotates = settings->rotates;
     code = live_log_open(live_path, true, &recording->live, err);
     live_log_limit(&recording->live, settings->max_live_bytes);
@@ -310,8 +309,7 @@ bool recording_is_awaited(const struct recording *recording)
 
 static uint64_t flush_every_ns(const struct recording *recording)
 {
-    return follower_process_request_fd(recording->service.follower) < 0
-                   && !recording->has_own_follower && !recording->is_aggregate
+    return follower_process_request_fd(recording->service.follower) < 0 && !recording->is_aggregate
                ? samples_every_ns
                : samples_every_ns_for_follower;
 }

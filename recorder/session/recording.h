@@ -29,16 +29,17 @@
 #include <sys/types.h>
 
 struct recording_settings {
-    bool force;                            /* replace an existing target */
-    int zstd_level;                        /* 0: no compression */
-    uint64_t elide_ns;                     /* blocks freed within this time are elided; 0: none */
-    uint64_t sample_ms;                    /* 0: no samples */
-    struct process_tree *process_tree;     /* is informed of all logs; NULL: none */
-    struct module_files *module_files;     /* the same */
-    struct follower_process *run_follower; /* of a bounded run (rotated_log.h); NULL: not bounded */
-    uint64_t max_packed_bytes;             /* on the disk while the process runs; 0: any */
-    bool rotates;                          /* the log, into files that mtrace-send removes */
-    uint64_t max_live_bytes;               /* anything beyond this in a live log is ignored */
+    bool force;                        /* replace an existing target */
+    int zstd_level;                    /* 0: no compression */
+    uint64_t elide_ns;                 /* blocks freed within this time are elided; 0: none */
+    uint64_t sample_ms;                /* 0: no samples */
+    struct process_tree *process_tree; /* is informed of all logs; NULL: none */
+    struct module_files *module_files; /* the same */
+    struct follower_process *follower; /* of the run */
+    bool is_aggregate;                 /* the run is bounded (rotated_log.h) */
+    uint64_t max_packed_bytes;         /* on the disk while the process runs; 0: any */
+    bool rotates;                      /* the log, into files that mtrace-send removes */
+    uint64_t max_live_bytes;           /* anything beyond this in a live log is ignored */
     const struct report_service_programs *programs; /* for requests */
     void (*warn)(const char *format, ...) MTRACE_PRINTF(1, 2);
     bool takes_exit_image;    /* an end without an image is worth a warning */
@@ -79,7 +80,6 @@ struct recording {
     struct collector_commands commands;
     const struct report_service_programs *programs;
     pid_t pid;                /* 0: in another PID namespace, where its number means nothing here */
-    bool has_own_follower;    /* a follower that the program does not query reads the log */
     bool takes_exit_image;    /* as in the settings */
     uint64_t image_rss_bytes; /* the same, until the image is taken */
     bool is_aggregate;        /* of a bounded run, whose follower service uses */

@@ -42,9 +42,8 @@ static const uint64_t SILENCE_NS = 5000000000;
 struct answering {
     const struct report_service_job *job;
     const char *database;
-    int follower_end; /* -1: none */
-    int complaints;   /* gets error messages of child processes */
-    uint64_t asked_ns;
+    int follower_end;          /* -1: none */
+    int complaints;            /* gets error messages of child processes */
     bool is_made, has_symbols; /* of the database */
     int failure;               /* an errno value, if it could not be made */
     bool has_rows;
@@ -141,45 +140,14 @@ static bool empty(int fd, off_t start)
     return ftruncate(fd, start) == 0 && lseek(fd, start, SEEK_SET) == start;
 }
 
-/* Imports the log once, from its start. */
-static bool import(struct answering *answering, bool has_rows, bool has_symbols)
-{
-    const struct report_service_job *job = answering->job;
-    const char *words[10] = {job->programs->import, "--force"};
-    char until[128];
-    size_t n = 2;
-    int status;
-
-    if (job->until_marker)
-        (void)snprintf(until, sizeof(until), "--until-marker=%s", job->until_marker);
-    else
-        (void)snprintf(until, sizeof(until), "--until=%" PRIu64 "ns", job->until_ns);
-    words[n++] = until;
-    if (!job->is_of_process_tree)
-        words[n++] = "--only";
-    if (!has_rows)
-        words[n++] = "--slim";
-    if (!has_symbols)
-        words[n++] = "--no-symbols";
-    words[n++] = job->log_path;
-    words[n++] = answering->database;
-    status = run(answering, words, answering->complaints);
-    if (status == ERROR_EXIT_NO_ROOM && empty(answering->complaints, 0)) {
-        answering->failure = ENOSPC;
-        explain_no_room(answering);
-    }
-    return status == 0;
-}
-
 /* False: there is no follower, or it has exited. */
 static bool ask_follower(const struct answering *answering, bool has_rows, bool has_symbols,
                          struct cut_reply *ret_reply)
 {
     const struct report_service_job *job = answering->job;
-    struct cut_request request = {.asked_ns = answering->asked_ns,
-                                  .until_ns = job->until_marker ? 0 : job->until_ns,
+    struct cut_request request = {.until_ns = job->until_marker ? 0 : job->until_ns,
                                   .marker_ticks = job->marker_ticks,
-                                  .run_id = job->is_of_process_tree ? 0 : job->run_id,
+                                  .run_id = job->run_id,
                                   .has_rows = has_rows,
                                   .has_symbols = has_symbols};
 
@@ -208,10 +176,11 @@ static bool make_database(struct answering *answering, bool has_rows, bool has_s
     if (answering->is_made && answering->has_rows >= has_rows
         && answering->has_symbols == has_symbols)
         return true;
-    answering->failure = EIO;
     if (!ask_follower(answering, has_rows, has_symbols, &reply))
-        answering->is_made = import(answering, has_rows, has_symbols);
-    else if (!(answering->is_made = reply.code == 0))
+        reply =
+            (struct cut_reply){.code = ERROR_IO, .text = "it ended before it answered: try again"};
+    answering->is_made = reply.code == 0;
+    if (reply.code)
         take_failure(answering, &reply);
     answering->has_rows = has_rows;
     answering->has_symbols = has_symbols;
@@ -323,8 +292,7 @@ static int answer_all(const struct report_service_job *job, const struct report_
     struct answering answering = {.job = job,
                                   .database = database,
                                   .follower_end = follower_process_request_fd(follower),
-                                  .complaints = memfd_create("complaints", MFD_CLOEXEC),
-                                  .asked_ns = monotonic_now_ns()};
+                                  .complaints = memfd_create("complaints", MFD_CLOEXEC)};
     int code = answering.complaints < 0 ? errno : 0;
 
     (void)snprintf(database, sizeof(database), "%s/run.db", folder->path);
@@ -365,7 +333,7 @@ int report_service_start(const struct report_service_job *job, struct follower_p
     code = report_folder_name(&work->folder);
     if (code)
         return code;
-    follower_process_start(follower, job->programs->import, job->log_path, job->is_of_process_tree);
+    follower_process_start(follower, job->programs->import);
     pid = child_process_start(&work->child);
     if (pid == 0)
         _exit(answer_in_folder(job, &work->folder, follower));
@@ -517,13 +485,12 @@ static bool is_for_image(const struct report_service *service)
     return strncmp(service->words, LOG_HEAP_IMAGE_WORDS, strlen(LOG_HEAP_IMAGE_WORDS)) == 0;
 }
 
-static void begin(struct report_service *service, const struct live_log *live, const char *log_path,
+static void begin(struct report_service *service, const struct live_log *live,
                   const struct report_service_programs *programs)
 {
     char marker[64];
     const char *const requests[] = {service->words, NULL};
     struct report_service_job job = {.programs = programs,
-                                     .log_path = log_path,
                                      .until_marker = marker,
                                      .marker_ticks = service->marker_ticks,
                                      .run_id = live->seen.run_id,
@@ -563,7 +530,7 @@ void report_service_step(struct report_service *service, const struct live_log *
     else if (service->is_posted && is_for_image(service))
         begin_image(service, live, log_path);
     else if (service->is_posted)
-        begin(service, live, log_path, programs);
+        begin(service, live, programs);
 }
 
 void report_service_note_end(struct report_service *service, pid_t pid, int wait_status)
@@ -577,10 +544,7 @@ void report_service_note_end(struct report_service *service, pid_t pid, int wait
 
 bool report_service_try_done(struct report_service *service)
 {
-    bool has_answerer_exited = service->has_ended || child_process_end(&service->work.child);
-    bool has_follower_exited = follower_process_try_done(&service->own_follower);
-
-    if (!has_answerer_exited || !has_follower_exited)
+    if (!service->has_ended && !child_process_end(&service->work.child))
         return false;
     image_service_done(&service->images);
     report_service_end(&service->work);

@@ -5,7 +5,7 @@
  *
  * A child process builds a private database from what the log and its pool hold up to that time,
  * and runs mtrace-query on it. The database comes from the follower, which reads the log
- * incrementally since the first request (follower_process.h), or from an import of the whole log.
+ * incrementally since the first request (follower_process.h).
  * Live reports therefore use the same code as reports after the end, the program does no extra
  * work, and packing continues. The program requests reports over the control socket
  * (control_server.h, struct log_mailbox). A marker that it has written into the log defines the
@@ -45,12 +45,10 @@ struct report_service_programs {
 
 struct report_service_job {
     const struct report_service_programs *programs;
-    const char *log_path;     /* the packed file */
     const char *until_marker; /* its time is that of the report; NULL: until_ns is */
     uint64_t until_ns;
     uint64_t marker_ticks;       /* of cut_request.h */
-    uint64_t run_id;             /* of the log; the follower of a run has other logs, too */
-    bool is_of_process_tree;     /* report on all processes of the run */
+    uint64_t run_id;             /* of the marker's log, the only one that is reported; 0: all */
     const char *const *requests; /* words of mtrace-query without the database; ends with NULL */
     int fd;                      /* a file that receives the answers */
 };
@@ -80,8 +78,7 @@ enum {
 /* Requests of a program. None: all zero, but answer_fd = -1. */
 struct report_service {
     struct report_service_work work;
-    struct follower_process own_follower;
-    struct follower_process *follower; /* own_follower, or that of the run (not ended here) */
+    struct follower_process *follower; /* that of the run */
     struct image_service images;
     pid_t pid;                           /* for images; 0: in another PID namespace */
     int clients[REPORT_SERVICE_CLIENTS]; /* connections; the first one has the turn */

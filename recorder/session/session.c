@@ -545,8 +545,7 @@ static void answer_last(struct session *session)
 /* Explains a delay: the process had to be killed after a wait (HE-1). */
 static void report_who_was_killed(const struct session *session)
 {
-    if (session->follower.was_killed || session->reports.own_follower.was_killed
-        || (session->recording && session->recording->service.own_follower.was_killed))
+    if (session->follower.was_killed)
         exit_summary_warn(
             "the follower (mtrace-import) did not end within %d s and was killed; no event is lost",
             (int)(CHILD_PROCESS_TIME_LIMIT_NS / 1000000000));
@@ -564,7 +563,8 @@ static void finish(struct session *session)
     struct exit_summary exit_summary = {
         .name = session->name,
         .program = session->program.path,
-        .is_eliding = session->options->elide_ms > 0 || session->options->is_aggregate,
+        .is_eliding = session->options->elide_ms > 0
+                      || (session->options->is_aggregate && !session->options->sample_bytes),
         .is_bounded = session->options->is_aggregate,
         .follows_children = session->options->follows_children,
         .process_tree = session->process_tree,

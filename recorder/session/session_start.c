@@ -31,18 +31,27 @@ static uint64_t own_peak_bytes(void)
     return (uint64_t)usage.ru_maxrss * 1024;
 }
 
+/* A sample stands for many blocks. */
+static uint64_t elide_ns(const struct options *options)
+{
+    if (options->is_aggregate)
+        return options->sample_bytes ? 0 : UINT64_MAX;
+    return options->elide_ms * 1000000;
+}
+
 static void get_settings(struct session *session, struct recording_settings *ret_settings)
 {
     *ret_settings = (struct recording_settings){
         .force = session->options->force,
         .zstd_level = session->options->is_compressed ? ZSTD_LEVEL : 0,
-        .elide_ns = session->options->elide_ms * 1000000,
+        .elide_ns = elide_ns(session->options),
         .sample_ms = session->options->sample_ms,
         .max_live_bytes = session->options->max_live_bytes,
         .max_packed_bytes = session->options->max_local_bytes / 2,
         .rotates = session->options->gives_back,
         .programs = &session->programs,
-        .run_follower = session->options->is_aggregate ? &session->follower : NULL,
+        .follower = &session->follower,
+        .is_aggregate = session->options->is_aggregate,
         .process_tree = session->process_tree,
         .module_files = session->module_files,
         .warn = exit_summary_warn,
@@ -121,8 +130,9 @@ static int make_files(struct session *session, const char *path, struct error *e
         return error_set(err, ERROR_NOMEM, "not enough memory");
     module_files_open(session->module_files, session->program.path);
     session->follower.ring.log_path = session->path;
+    session->follower.is_bounded = session->options->is_aggregate;
     get_settings(session, &settings);
-    session->reports.run_follower = settings.run_follower;
+    session->reports.follower = &session->follower;
     code = recording_create(path, session->program.pid, &settings, &session->recording, err);
     if (code == 0) {
         bool is_following = session->options->follows_children;

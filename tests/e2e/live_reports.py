@@ -17,9 +17,8 @@ family   these reports are of the current image and of recorded children, and ar
 unwritten  the file of a report cannot be created, or the disk is full
 ended    the report process or the follower is killed; the program ends during a report
 kin      a process and its fork children request reports alternately and together: each gets its own numbers, in plain and bounded logs
-slabs    memory that pools took from malloc, as the program counted it, in live reports and in finished logs of all kinds
+slabs    memory that pools took from malloc, as the program counted it, in live reports and in finished logs
 cut      the live log is truncated after a query: the recorder ends with the program
-request  the follower replies to each request, and ends when a signal comes
 deaf     SIGTERM is ignored, the follower is stopped, or standard descriptors are closed: the recorder ends with the program
 """
 
@@ -29,8 +28,6 @@ import re
 import select
 import shutil
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import time
@@ -259,37 +256,14 @@ def sealed(tools, place):
         raise Failure(f"the environment of the recorder was put into words:\n{outcome.stderr}")
 
 
-def with_other(tools, place, name, script):
-    """mtrace-record beside a program of that name that is a script; "$@" is what would be run."""
-    (place / "bin").mkdir()
-    for path in Path(tools.record).parent.iterdir():
-        if path.name != name:
-            shutil.copy(path, place / "bin")
-    (place / "lib").symlink_to(Path(tools.record).parent.parent / "lib")
-    other = place / "bin" / name
-    other.write_text(f"#!/bin/sh\nset -- {Path(tools.record).parent / name} \"$@\"\n{script}\n")
-    other.chmod(0o755)
-    return place / "bin" / "mtrace-record"
-
-
-def without_follower(tools, place):
-    """mtrace-record beside an mtrace-import that does not keep up, so that each report imports from the beginning."""
-    return with_other(tools, place, "mtrace-import", 'case "$*" in *--keep*) exit 1;; esac\nexec "$@"')
-
-
 def full(tools, place):
-    """The folder for databases of reports has no space: the program gets an error that names the folder, whichever process makes the database."""
-    for name, record in (("kept", tools.record), ("again", without_follower(tools, place))):
-        full_with(record, tools, place, name)
-
-
-def full_with(record, tools, place, name):
-    small = place / f"small-{name}"
+    """The folder for databases of reports has no space: the program gets an error that names the folder."""
+    small = place / "small"
     small.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", small], stderr=subprocess.DEVNULL).returncode:
         raise harness.Skip("mounting needs root")
     try:
-        outcome = run([record, "-q", "-o", place / f"{name}.dat", "--", tools.workloads / "asking", "senseless"], place, {"TMPDIR": str(small)})
+        outcome = run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "senseless"], place, {"TMPDIR": str(small)})
         expect("left there", list(small.iterdir()), [])
     finally:
         subprocess.run(["umount", small], check=True)
@@ -543,6 +517,7 @@ def kill_when_there(pid, name, word, until=lambda: False):
         for child, words in children_of(pid, name):
             if word is None or word in words:
                 os.kill(child, signal.SIGKILL)
+                harness.wait_until("it is dead", lambda pid=child: harness.state_of(pid) in "ZX")
                 return True
         if until():
             return False
@@ -662,52 +637,6 @@ def cut(tools, place):
             raise Failure("the recorder does not end") from None
 
 
-# ---- who keeps up ----
-
-class Follower:
-    """mtrace-import --keep, with requests as in lib/process/cut_request.h."""
-
-    def __init__(self, tools, place, log):
-        self.target = place / "cut.db"
-        self.end, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.process = subprocess.Popen([tools.importer, "--keep", "--force", "--threads=1", log, place / "follower.db"], cwd=place, env=harness.environment(),
-                                        stdin=theirs)
-        theirs.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        self.end.close()
-
-    def ask(self, marker):
-        """Code and text of the reply."""
-        own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        request = struct.pack("QQQQ64s??4096s6x", time.monotonic_ns(), 0, 0, 0, marker.encode(), True, False, str(self.target).encode())
-        with own:
-            socket.send_fds(self.end, [request], [theirs.fileno()])
-            theirs.close()
-            own.settimeout(60)
-            reply = own.recv(4096)
-        return struct.unpack_from("i", reply)[0], reply[5:].split(b"\0")[0].decode()
-
-
-def request(tools, place):
-    log = place / "run.dat"
-    run([tools.record, "-q", "-o", log, "--", tools.workloads / "asking", "more"], place)
-    with Follower(tools, place, log) as follower:
-        for marker, is_there in (("mtrace report 1", True), ("none", False)):
-            code, text = follower.ask(marker)
-            expect(f"{marker}: code and database", (code == 0, follower.target.exists()), (is_there, is_there))
-            if not is_there and marker not in text:
-                raise Failure(f"not said: {text}")
-            follower.target.unlink(missing_ok=True)
-        follower.process.terminate()
-        expect("exit status", follower.process.wait(60), 0)
-
-
 # ---- in surroundings that hinder ----
 
 def report_once(tools, place, name, prepare, during_report):
@@ -808,21 +737,19 @@ def check_pools(what, text, own):
 
 
 def slabs(tools, place):
-    cases = {"plain": ([], "2000", {}), "elided": (["--cull-temporary=10000"], "2000", {}), "bounded": (["--aggregate"], "2000", {}),
-             "saved": (["--aggregate"], "20000", {"MTRACE_RING_BYTES": "65536"})}
-    for case, (options, n_rounds, environment) in cases.items():
+    for case, options in (("plain", []), ("elided", ["--cull-temporary=10000"])):
         log = place / f"{case}.dat"
-        said = run([tools.record, "-q", *options, "-o", log, "--", tools.workloads / "asking_pools", n_rounds], place, environment).stdout
+        said = run([tools.record, "-q", *options, "-o", log, "--", tools.workloads / "asking_pools", "2000"], place).stdout
         lines = said.splitlines(keepends=True)
         own = {line.split()[1]: tuple(map(int, line.split()[2:])) for line in lines if line.startswith("own ")}
         check_pools(f"{case}: while it runs", "".join(line for line in lines if not line.startswith("own ")), own)
         for name, slim in (("", []), (" slim", ["--slim"])):
             database = place / f"{case}{name}.db"
-            run([tools.importer, "--no-symbols", *slim, log, database], place, environment)
+            run([tools.importer, "--no-symbols", *slim, log, database], place)
             check_pools(f"{case}{name}: later", run([tools.query, "by-pool", "--csv", database], place).stdout, own)
 
 
-PARTS = {"kin": kin, "slabs": slabs, "server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "scarce": scarce, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "unwritten": unwritten, "ended": ended, "orphaned": orphaned, "deaf": deaf, "cut": cut, "request": request,
+PARTS = {"kin": kin, "slabs": slabs, "server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "scarce": scarce, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "unwritten": unwritten, "ended": ended, "orphaned": orphaned, "deaf": deaf, "cut": cut,
          "full": full}
 
 

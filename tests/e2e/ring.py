@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""ring.py stopped|dead|paced|early|long|asked [--threads N] [--rounds N]: the size limit of a bounded log (mtrace-record --aggregate), and how its follower catches up.
+"""ring.py stopped|dead|paced|asked [--threads N] [--rounds N]: the size limit of a bounded log (mtrace-record --aggregate), and how its follower catches up.
 
 stopped: the follower is stopped by SIGSTOP while the program allocates as fast as it can. The program continues, and the folder stays within its limit. When
 the follower continues and the program is stopped, rotated files are removed. Recorded and dropped events equal the program's own count.
 dead: the same, but each follower is killed as soon as it starts.
 paced: the program is stopped by SIGSTOP whenever it has written some rotation sizes, until they are consumed although it writes nothing.
-early: the program is stopped by SIGSTOP before any of its events is certain, after the follower has looked several times in vain. Later they are consumed.
-long: the follower is stopped until there are many rotated files, and reads them while the program is stopped: the bytes it reads grow linearly.
 asked: the log is imported while the program runs as fast as it can, and checkpoints are written. Each import has all events from before it began.
 """
 
@@ -17,7 +15,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
@@ -31,9 +28,7 @@ RING_BYTES = aggregate.RING_BYTES
 MAX_RINGS = 16  # LOG_ROTATION_MAX of lib/logfile/log_rotation.h
 LIVE_BYTES = 8 << 20
 SLACK_BYTES = 1 << 20  # definitions, headers
-UNITS = {"early": 64 << 10,  # so much that there are many looks before the first certain event
-         "asked": 16 << 20}  # without limit: more than is read before the next checkpoint
-CERTAIN_SECONDS = 2  # SOLE_TIME_LIMIT_NS of importer/cli/incremental_import.h
+UNITS = {"asked": 16 << 20}  # without limit: more than is read before the next checkpoint
 
 
 class Run:
@@ -62,13 +57,6 @@ class Run:
     def follower(self):
         self.wait_for("a follower", lambda: aggregate.followers(self.recorder.pid))
         return aggregate.followers(self.recorder.pid)[0]
-
-    def await_packed(self):
-        """While the program is stopped: its filled segments are in rotated files."""
-        before = -1
-        while self.ring_bytes() > before + 4096:  # samples come all the time
-            before = self.ring_bytes()
-            time.sleep(0.1)
 
     def ring_bytes(self):
         return aggregate.ring_bytes(self.place)
@@ -181,24 +169,6 @@ def paced(run):
     run.check_counts(run.end())
 
 
-def early(run):
-    run.follower()
-    for n_rings in range(2, MAX_RINGS - 1):  # each is seen by itself
-        run.signal(signal.SIGCONT)
-        run.wait_for(f"{n_rings} rings", lambda n=n_rings: run.ring_bytes() > n * run.unit or (run.place / "run.dat.state").exists())
-        run.signal(signal.SIGSTOP)
-        time.sleep(0.06)
-    run.await_packed()
-    since = time.monotonic()
-    check_catches_up(run)
-    took = time.monotonic() - since
-    print(f"taken in {took:.1f} s after the program was stopped")
-    if took > 5 * CERTAIN_SECONDS:
-        raise Failure(f"what was certain after {CERTAIN_SECONDS} s was taken in after {took:.1f} s")
-    run.signal(signal.SIGCONT)
-    run.check_counts(run.end())
-
-
 def asked(run):
     state = run.place / "run.dat.state"
     run.wait_for("a state", state.exists)
@@ -214,31 +184,9 @@ def asked(run):
     run.check_counts(run.end())
 
 
-def bytes_read(pid):
-    return int(dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())["rchar"])
-
-
-def read_long(run, n_rings):
-    """Bytes that the follower reads if there are so many rotation sizes."""
-    follower = run.follower()
-    os.kill(follower, signal.SIGSTOP)
-    while run.ring_bytes() < n_rings * RING_BYTES:
-        run.signal(signal.SIGCONT)
-        time.sleep(0.001)
-        run.signal(signal.SIGSTOP)
-        run.await_packed()
-    length, before = run.ring_bytes(), bytes_read(follower)
-    os.kill(follower, signal.SIGCONT)
-    check_catches_up(run)
-    work = bytes_read(follower) - before
-    run.signal(signal.SIGCONT)
-    run.check_counts(run.end())
-    return length, work
-
-
 def main():
     parser = argparse.ArgumentParser(description="the bound of a bounded log")
-    parser.add_argument("how", choices=("stopped", "dead", "paced", "early", "long", "asked"))
+    parser.add_argument("how", choices=("stopped", "dead", "paced", "asked"))
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=1)
     args = parser.parse_args()
@@ -253,14 +201,7 @@ def main():
                 run.abandon()
 
     for _ in range(args.rounds):
-        if args.how != "long":
-            one_run({"stopped": stopped, "dead": dead, "paced": paced, "early": early, "asked": asked}[args.how])
-            continue
-        numbers = [one_run(lambda run, n=n: read_long(run, n)) for n in (3, 11)]
-        (short, less), (length, more) = numbers
-        print(f"{less} bytes read of a ring of {short}, {more} of one of {length}")
-        if more / length > 2 * less / short:
-            raise Failure("a long ring costs more than its length")
+        one_run({"stopped": stopped, "dead": dead, "paced": paced, "asked": asked}[args.how])
 
 
 if __name__ == "__main__":

@@ -2,8 +2,7 @@
 /* saved_import [-l LIMIT] LOG DATABASE SHARES: the import of a recording in pieces. Up to each
  * share of its time (in thousandths) a process of its own takes what came since, and leaves what it
  * keeps as a state beside the database, for the next one; the last one writes the database. Prints
- * how large each state was. -l: no more than so many windows, phases, pairs, and ten times as many
- * parts of walks have rows of their own. */
+ * how large each state was. -l: no more than so many windows and pairs have rows of their own. */
 #include "importer/cli/incremental_import.h"
 #include "importer/read/log_set.h"
 #include "importer/totals/stable_numbers.h"
@@ -76,15 +75,12 @@ static int save(struct incremental_import *incremental, struct error *err)
 
 /* As the recorder of a bounded log does at its beginning; an import that continues from its
  * checkpoint has all from there on. */
-static void be_sole(struct incremental_import *incremental)
+static void be_bounded(struct incremental_import *incremental)
 {
-    const struct statistics_limits limits = {.extents = g_limit,
-                                             .windows = g_limit,
-                                             .phases = g_limit,
-                                             .pairs = g_limit,
-                                             .walks = 10 * g_limit};
+    const struct statistics_limits limits = {
+        .extents = g_limit, .windows = g_limit, .pairs = g_limit};
 
-    incremental_import_be_sole(incremental, g_limit ? &limits : NULL);
+    incremental_import_be_bounded(incremental, g_limit ? &limits : NULL);
 }
 
 /* until_ns 0: the last piece. */
@@ -99,9 +95,8 @@ static int run_piece(const struct import_options *options, bool is_first, uint64
     int code = incremental_import_open(options, &progress, &incremental, err);
     if (code)
         return code;
-    incremental_import_leave_rows_out(incremental);
     if (is_first)
-        be_sole(incremental);
+        be_bounded(incremental);
     else
         code = load(incremental, err);
     if (code == 0)

@@ -44,7 +44,7 @@ ls run.dat*
 #|mtrace-import: 'run.dat.state' is missing: 'run.dat' was recorded with --aggregate, and its events are in 'run.dat.gN' and 'run.dat.state' beside it; all of these must be in one folder; a checkpoint that cannot be read can be renamed to 'run.dat.state.bad'
 #|status 1, lines on stderr 1
 #|== it has other bytes
-#|mtrace-import: the checkpoint 'run.dat.state' of this log (--aggregate) cannot be read: damaged frame header at byte N; if it is renamed to 'run.dat.state.bad', only later events are imported
+#|mtrace-import: the checkpoint 'run.dat.state' of this log (--aggregate) cannot be read: the checkpoint of the recording is damaged (a checksum); if it is renamed to 'run.dat.state.bad', only later events are imported
 #|status 1, lines on stderr 1
 #|== put aside
 #|mtrace-import: warning: 'run.dat.gN' at byte N: this rotated log (--aggregate) is missing (and N more); events that only they had are lost

@@ -188,8 +188,7 @@ static struct incremental_import *open_sole(const struct import_options *options
 
     progress_init(progress, NULL, NULL);
     assert_int_equal(incremental_import_open(options, progress, &incremental, NULL), 0);
-    incremental_import_leave_rows_out(incremental);
-    incremental_import_be_sole(incremental, NULL);
+    incremental_import_be_bounded(incremental, NULL);
     return incremental;
 }
 

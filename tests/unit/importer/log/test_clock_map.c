@@ -288,33 +288,6 @@ static void test_digest_of_what_is_final(void **state)
         clock_map_done(maps[m]);
 }
 
-/* If no thread is delayed, all knots are final; a reading of the pool equals that of the packed
- * file. */
-static void test_final_before(void **state)
-{
-    struct clock_map map, packed;
-    bool is_late;
-
-    (void)state;
-    clock_map_init(&map, false);
-    clock_map_init(&packed, false);
-    for (uint64_t i = 1; i <= 100; i++) {
-        assert_int_equal(clock_map_add(&map, i * 30000000 + i % 32, i * 10000000), 0);
-        assert_int_equal(clock_map_add(&packed, i * 30000000, i * 10000000), 0);
-    }
-    clock_map_round(&map, 5);
-    assert_int_equal(clock_map_make(&map, 0, &is_late), 0);
-    assert_int_equal(clock_map_make(&packed, 0, &is_late), 0);
-    assert_true(clock_map_digest(&map, UINT64_MAX) == clock_map_digest(&packed, UINT64_MAX));
-    uint64_t last = clock_map_final_before(&map, UINT64_MAX);
-    assert_in_range(last, map.final_ticks + 1, UINT64_C(3000000000));
-    assert_int_equal(clock_map_final_before(&map, last), last);
-    assert_in_range(clock_map_final_before(&map, last - 1), map.final_ticks, last - 1);
-    assert_int_equal(clock_map_final_before(&map, 30000000 - 1), 0);
-    clock_map_done(&map);
-    clock_map_done(&packed);
-}
-
 /* A saved map is put before later readings; its pairs may be lost, and old parts are coarser. */
 static void test_past(void **state)
 {
@@ -420,7 +393,6 @@ int main(void)
         cmocka_unit_test(test_no_pairs_at_all),
         cmocka_unit_test(test_made_bit_by_bit),
         cmocka_unit_test(test_digest_of_what_is_final),
-        cmocka_unit_test(test_final_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

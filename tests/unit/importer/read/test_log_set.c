@@ -750,33 +750,6 @@ static void check_recycling(size_t n_listed, bool is_alone)
     free(pool_bytes);
 }
 
-/* Of a log that was opened before: the recorder sets the flag in the header page. */
-static void test_a_request_is_seen(void **state)
-{
-    const char *path = log_reading_path("asked");
-    struct log_builder *builder = log_builder_open(path, &(struct log_builder_options){0});
-    struct log_mailbox *request;
-    uint8_t *bytes;
-    size_t n;
-
-    (void)state;
-    log_builder_close(builder);
-    n = log_reading_load(path, &bytes);
-    request = log_mailbox_of((struct log_header *)(void *)bytes);
-    store_log(path, bytes, n);
-    struct log_set *set = log_reading_open(path);
-    assert_true(log_set_is_growing(set));
-    assert_false(log_set_is_asked(set));
-    request->phase = LOG_REQUEST_TURN;
-    store_log(path, bytes, n);
-    assert_true(log_set_is_asked(set));
-    request->phase = LOG_REQUEST_NONE;
-    store_log(path, bytes, n);
-    assert_false(log_set_is_asked(set));
-    log_set_close(set);
-    free(bytes);
-}
-
 static void test_recycled_while_read(void **state)
 {
     (void)state;
@@ -1181,7 +1154,6 @@ int main(void)
         cmocka_unit_test(test_trailer_of_another_machine),
         cmocka_unit_test(test_packed_file_and_pool),
         cmocka_unit_test(test_cut_frame_beside_its_pool),
-        cmocka_unit_test(test_a_request_is_seen),
         cmocka_unit_test(test_recycled_while_read),
         cmocka_unit_test(test_adopted_while_read),
         cmocka_unit_test(test_what_may_be_elided_is_not_certain),

@@ -15,8 +15,7 @@
 
 /* clang-format on */
 
-static const struct cut_request wanted = {.asked_ns = 1,
-                                          .until_ns = 2,
+static const struct cut_request wanted = {.until_ns = 2,
                                           .marker_ticks = 3,
                                           .run_id = 4,
                                           .until_marker = "a marker",

@@ -35,8 +35,9 @@ enum {
     N_NODES = 6000,
 };
 
+static struct follower_process follower;
 static const struct recording_settings settings = {
-    .zstd_level = 1, .force = true, .max_live_bytes = (uint64_t)1 << 30};
+    .zstd_level = 1, .force = true, .max_live_bytes = (uint64_t)1 << 30, .follower = &follower};
 
 struct seen {
     uint8_t events[N_EVENTS + 1]; /* how often each was found */

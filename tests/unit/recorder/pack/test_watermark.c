@@ -26,8 +26,9 @@ enum {
     AGE_NS = 2000000000, /* of the process */
 };
 
+static struct follower_process follower;
 static const struct recording_settings settings = {
-    .force = true, .max_live_bytes = 1 << 30, .elide_ns = 1000000000};
+    .force = true, .max_live_bytes = 1 << 30, .elide_ns = 1000000000, .follower = &follower};
 
 static char folder[] = "/tmp/mtrace-test-steady-XXXXXX";
 static char path[64];

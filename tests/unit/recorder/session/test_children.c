@@ -31,7 +31,8 @@ enum {
 
 static const uint64_t second_ns = 1000000000;
 static const pid_t program_pid = 1;
-static const struct recording_settings settings = {.zstd_level = 1};
+static struct follower_process follower = {.ring = {.log_path = "run.dat"}};
+static const struct recording_settings settings = {.zstd_level = 1, .follower = &follower};
 
 struct fixture {
     char folder[32];
@@ -82,6 +83,7 @@ static int tear_down(void **state)
     struct fixture *fixture = *state;
 
     end_child(fixture);
+    follower_process_done(&follower);
     children_free(fixture->children);
     unlink(fixture->child_path);
     unlink(fixture->live_path);

@@ -110,7 +110,7 @@ static void keep_one(int out)
 {
     struct follower_process follower = {.ring = {.log_path = "run.dat"}};
 
-    follower_process_start(&follower, "/proc/self/exe", "run.dat", true);
+    follower_process_start(&follower, "/proc/self/exe");
     if (write(out, &follower.child.pid, sizeof follower.child.pid) > 0)
         for (;;)
             (void)pause();
