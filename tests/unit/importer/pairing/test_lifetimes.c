@@ -2,17 +2,11 @@
 /* Records put into the buckets come out again, in order of id, joined with their frees. */
 #include "importer/pairing/lifetimes.h"
 #include "lib/abi/log_format.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_BLOCKS = LIFETIMES_BUCKET_IDS + 5000 /* two buckets, many chunks */
@@ -76,7 +70,7 @@ static void check(const struct allocation *read)
 }
 
 /* Frees come long after allocations and in another order. */
-static void two_buckets(void **state)
+TEST(two_buckets)
 {
     struct lifetimes *lifetimes;
     struct allocation read;
@@ -84,7 +78,6 @@ static void two_buckets(void **state)
     struct error err;
     uint64_t n_read = 0;
 
-    (void)state;
     assert_int_equal(lifetimes_new("lifetimes", &lifetimes, &err), 0);
     for (uint64_t id = 1; id <= N_BLOCKS; id++) {
         struct live_block block = block_of(id);
@@ -134,13 +127,12 @@ static void give_chain(struct lifetimes *lifetimes)
 }
 
 /* A chain is reported with its first block, which has its own size and stack. */
-static void chain(void **state)
+TEST(chain)
 {
     struct lifetimes *lifetimes;
     struct allocation read;
     const struct pairing_chain *reported;
 
-    (void)state;
     assert_int_equal(lifetimes_new("lifetimes", &lifetimes, NULL), 0);
     give_chain(lifetimes);
     assert_int_equal(lifetimes_rewind(lifetimes, NULL), 0);
@@ -162,14 +154,13 @@ static void chain(void **state)
 }
 
 /* A block that seemed to end unseen was freed after all: in any order, the free wins. */
-static void explained(void **state)
+TEST(explained)
 {
     struct live_block block = block_of(1);
     struct pairing_end unseen = {
         .time_ns = 30, .intervening = PAIRING_UNKNOWN, .ended_by = PAIRING_MISSED_FREE};
     struct pairing_end freed = end_of(&block);
 
-    (void)state;
     for (int order = 0; order < 2; order++) {
         struct lifetimes *lifetimes;
         struct allocation read;
@@ -233,13 +224,12 @@ static void give_grouped(struct lifetimes *lifetimes)
     }
 }
 
-static void groups(void **state)
+TEST(groups)
 {
     struct lifetimes *lifetimes;
     struct allocation read;
     const struct pairing_chain *reported;
 
-    (void)state;
     assert_int_equal(lifetimes_new("lifetimes", &lifetimes, NULL), 0);
     give_grouped(lifetimes);
     assert_int_equal(lifetimes_rewind(lifetimes, NULL), 0);
@@ -251,15 +241,4 @@ static void groups(void **state)
             assert_int_equal(read.free_group, end_group(id));
     }
     lifetimes_free(lifetimes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_buckets),
-        cmocka_unit_test(chain),
-        cmocka_unit_test(explained),
-        cmocka_unit_test(groups),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

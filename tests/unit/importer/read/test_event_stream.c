@@ -2,14 +2,9 @@
 /* The order of events over segments, threads and processes. */
 #include "tests/lib/log_builder.h"
 #include "tests/lib/log_reading.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-/* clang-format on */
 
 #define START_NS 1000000000ull /* of the builder's process */
 
@@ -19,7 +14,9 @@ static struct log_builder *open_builder(const char *path, void **state)
     return log_builder_open(path, &options);
 }
 
-static void test_two_threads_interleave(void **state)
+TESTS_WITH(log_reading_setup, log_reading_teardown);
+
+TEST_TWICE(test_two_threads_interleave)
 {
     const char *path = log_reading_path("two");
     struct log_builder *builder = open_builder(path, state);
@@ -48,7 +45,7 @@ static void test_two_threads_interleave(void **state)
 }
 
 /* Another thread gets the old address while the realloc is still at work. */
-static void test_realloc_is_two_events(void **state)
+TEST_TWICE(test_realloc_is_two_events)
 {
     const char *path = log_reading_path("realloc");
     struct log_builder *builder = open_builder(path, state);
@@ -82,7 +79,7 @@ static void test_realloc_is_two_events(void **state)
 }
 
 /* Longer than segments are opened ahead of time, and the first event of its own one. */
-static void test_a_long_realloc_comes_when_it_began(void **state)
+TEST_TWICE(test_a_long_realloc_comes_when_it_began)
 {
     const char *path = log_reading_path("long");
     struct log_builder *builder = open_builder(path, state);
@@ -117,7 +114,7 @@ static void test_a_long_realloc_comes_when_it_began(void **state)
     free(reading.events);
 }
 
-static void test_at_equal_stamps_the_free_comes_first(void **state)
+TEST_TWICE(test_at_equal_stamps_the_free_comes_first)
 {
     for (int order = 0; order < 2; order++) {
         const char *path = log_reading_path("equal");
@@ -140,7 +137,7 @@ static void test_at_equal_stamps_the_free_comes_first(void **state)
     }
 }
 
-static void test_a_thread_keeps_its_own_order(void **state)
+TEST_TWICE(test_a_thread_keeps_its_own_order)
 {
     const char *path = log_reading_path("own");
     struct log_builder *builder = open_builder(path, state);
@@ -161,7 +158,7 @@ static void test_a_thread_keeps_its_own_order(void **state)
 }
 
 /* Packed times are coarse: the last event of a segment and the first of the next can have one. */
-static void test_a_thread_keeps_its_own_order_over_segments(void **state)
+TEST_TWICE(test_a_thread_keeps_its_own_order_over_segments)
 {
     const char *path = log_reading_path("seals");
     struct log_builder *builder = open_builder(path, state);
@@ -184,7 +181,7 @@ static void test_a_thread_keeps_its_own_order_over_segments(void **state)
     free(reading.events);
 }
 
-static void test_time_needs_more_than_forty_bits(void **state)
+TEST_TWICE(test_time_needs_more_than_forty_bits)
 {
     const char *path = log_reading_path("long");
     struct log_builder *builder = open_builder(path, state);
@@ -203,7 +200,7 @@ static void test_time_needs_more_than_forty_bits(void **state)
 }
 
 /* Thousands of short threads share segments. */
-static void test_threads_hand_segments_over(void **state)
+TEST_TWICE(test_threads_hand_segments_over)
 {
     const char *path = log_reading_path("handover");
     struct log_builder *builder = open_builder(path, state);
@@ -233,7 +230,7 @@ static void test_threads_hand_segments_over(void **state)
 }
 
 /* More threads together than whole segments are kept of. */
-static void test_very_many_threads_at_once(void **state)
+TEST_TWICE(test_very_many_threads_at_once)
 {
     enum {
         N_THREADS = 1500,
@@ -268,7 +265,7 @@ static void test_very_many_threads_at_once(void **state)
     log_set_close(set);
 }
 
-static void test_side_records_are_sorted_in(void **state)
+TEST_TWICE(test_side_records_are_sorted_in)
 {
     const char *path = log_reading_path("side");
     struct log_builder *builder = open_builder(path, state);
@@ -300,7 +297,7 @@ static void test_side_records_are_sorted_in(void **state)
 }
 
 /* A TSC at 2.5 GHz and CLOCK_MONOTONIC tell one time. */
-static void test_processes_with_different_clocks(void **state)
+TEST_TWICE(test_processes_with_different_clocks)
 {
     struct log_builder_options tsc = {.is_packed = *state != NULL,
                                       .zstd_level = 1,
@@ -341,7 +338,7 @@ static void test_processes_with_different_clocks(void **state)
 }
 
 /* A time that runs backwards is corrected, and counted; it is counted only once. */
-static void test_backward_time_is_repaired(void **state)
+TEST_TWICE(test_backward_time_is_repaired)
 {
     const char *path = log_reading_path("backward");
     struct log_builder *builder = open_builder(path, state);
@@ -370,7 +367,7 @@ static void test_backward_time_is_repaired(void **state)
 
 /* It began while another thread wrote into the segment that it took over: so it is with threads
  * that come and go. */
-static void test_a_realloc_may_begin_before_its_place(void **state)
+TEST_TWICE(test_a_realloc_may_begin_before_its_place)
 {
     const char *path = log_reading_path("took_over");
     struct log_builder *builder = open_builder(path, state);
@@ -394,7 +391,7 @@ static void test_a_realloc_may_begin_before_its_place(void **state)
     free(reading.events);
 }
 
-static void test_a_second_reading_is_the_same(void **state)
+TEST_TWICE(test_a_second_reading_is_the_same)
 {
     const char *path = log_reading_path("again");
     struct log_builder *builder = open_builder(path, state);
@@ -424,7 +421,7 @@ static void test_a_second_reading_is_the_same(void **state)
     log_set_close(set);
 }
 
-static void test_a_log_without_events(void **state)
+TEST_TWICE(test_a_log_without_events)
 {
     const char *path = log_reading_path("empty");
     struct log_reading reading;
@@ -435,10 +432,8 @@ static void test_a_log_without_events(void **state)
     free(reading.events);
 }
 
-#define RAW_AND_PACKED(test) cmocka_unit_test(test), cmocka_unit_test_prestate(test, &packed)
-
 /* EV-6: 2^15 blocks of 2^47 bytes are the maximum; more are reported as lost. */
-static void test_sums_are_bounded(void **state)
+TEST_TWICE(test_sums_are_bounded)
 {
     enum {
         N = (1 << 15) + 3
@@ -482,7 +477,7 @@ static int read_until(struct log_set *set, struct stream_state *kept, uint64_t m
 }
 
 /* An impossible record, in a segment that is read in two parts, before their border. */
-static void test_what_cannot_be_is_lost_at_a_mark_too(void **state)
+TEST_TWICE(test_what_cannot_be_is_lost_at_a_mark_too)
 {
     const uint64_t mark = UINT64_C(20) << CLOCK_MAP_FRACTION_BITS;
     const char *path = log_reading_path("mark");
@@ -518,29 +513,4 @@ static void test_what_cannot_be_is_lost_at_a_mark_too(void **state)
     assert_int_equal(n_losses, 1);
     log_set_close(set);
     stream_state_done(&again);
-}
-
-int main(void)
-{
-    static int packed;
-    const struct CMUnitTest tests[] = {
-        RAW_AND_PACKED(test_two_threads_interleave),
-        RAW_AND_PACKED(test_realloc_is_two_events),
-        RAW_AND_PACKED(test_a_long_realloc_comes_when_it_began),
-        RAW_AND_PACKED(test_at_equal_stamps_the_free_comes_first),
-        RAW_AND_PACKED(test_a_thread_keeps_its_own_order),
-        RAW_AND_PACKED(test_a_thread_keeps_its_own_order_over_segments),
-        RAW_AND_PACKED(test_time_needs_more_than_forty_bits),
-        RAW_AND_PACKED(test_threads_hand_segments_over),
-        RAW_AND_PACKED(test_very_many_threads_at_once),
-        RAW_AND_PACKED(test_side_records_are_sorted_in),
-        RAW_AND_PACKED(test_processes_with_different_clocks),
-        RAW_AND_PACKED(test_backward_time_is_repaired),
-        RAW_AND_PACKED(test_a_realloc_may_begin_before_its_place),
-        RAW_AND_PACKED(test_a_second_reading_is_the_same),
-        RAW_AND_PACKED(test_a_log_without_events),
-        RAW_AND_PACKED(test_sums_are_bounded),
-        RAW_AND_PACKED(test_what_cannot_be_is_lost_at_a_mark_too),
-    };
-    return cmocka_run_group_tests(tests, log_reading_setup, log_reading_teardown);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Single lines of heaptrack's format, by version and in raw recordings. */
 #include "importer/read/heaptrack_line.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static struct heaptrack_line parse(struct heaptrack_grammar *grammar, const char *text)
 {
@@ -24,7 +19,7 @@ static void expect_text(const struct heaptrack_line *line, const char *wanted)
     assert_memory_equal(line->text, wanted, line->text_bytes);
 }
 
-static void test_versions(void **state)
+TEST(test_versions)
 {
     static const struct {
         const char *text;
@@ -33,7 +28,6 @@ static void test_versions(void **state)
                  {"v 10300 2", 0x10300, 2}, {"v 10400 3", 0x10400, 3}, {"v 10500 3", 0x10500, 3},
                  {"v 20000 9", 0x20000, 9}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct heaptrack_grammar grammar = {0};
         struct heaptrack_line line = parse(&grammar, cases[i].text);
@@ -45,13 +39,12 @@ static void test_versions(void **state)
     }
 }
 
-static void test_strings(void **state)
+TEST(test_strings)
 {
     struct heaptrack_grammar sized = {.file_version = 3};
     struct heaptrack_grammar plain = {.file_version = 2};
     struct heaptrack_line line;
 
-    (void)state;
     line = parse(&sized, "s 5 a b c");
     expect_text(&line, "a b c");
     line = parse(&sized, "s 5 a b c and what follows");
@@ -64,12 +57,11 @@ static void test_strings(void **state)
     assert_int_equal(sized.n_strings, 4);
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
     struct heaptrack_grammar grammar = {.file_version = 3};
     struct heaptrack_line line = parse(&grammar, "t ffffffffffffffff 0");
 
-    (void)state;
     assert_int_equal(line.a, UINT64_MAX);
     assert_false(line.is_bad);
     assert_true(parse(&grammar, "t 10000000000000000 0").is_bad);
@@ -79,11 +71,10 @@ static void test_numbers(void **state)
     assert_int_equal(grammar.n_traces, 5);
 }
 
-static void test_blocks_by_info(void **state)
+TEST(test_blocks_by_info)
 {
     struct heaptrack_grammar grammar = {.file_version = 1};
 
-    (void)state;
     assert_true(parse(&grammar, "+ 0").is_bad);
     assert_false(parse(&grammar, "a 10 0").is_bad);
     assert_int_equal(parse(&grammar, "+ 0").kind, HEAPTRACK_ALLOC);
@@ -93,12 +84,11 @@ static void test_blocks_by_info(void **state)
     assert_false(parse(&grammar, "- 1").is_bad); /* HL-1 */
 }
 
-static void test_blocks_by_address(void **state)
+TEST(test_blocks_by_address)
 {
     struct heaptrack_grammar raw = {.file_version = 3, .is_raw = true};
     struct heaptrack_line line = parse(&raw, "+ 18 2 7f00");
 
-    (void)state;
     assert_int_equal(line.a, 0x18);
     assert_int_equal(line.b, 2);
     assert_int_equal(line.c, 0x7f00);
@@ -107,11 +97,10 @@ static void test_blocks_by_address(void **state)
     assert_true(parse(&raw, "+ 18 2 ffffffffffffffff").is_bad);
 }
 
-static void test_clock_never_falls(void **state)
+TEST(test_clock_never_falls)
 {
     struct heaptrack_grammar grammar = {.file_version = 3};
 
-    (void)state;
     assert_false(parse(&grammar, "c a").is_bad);
     assert_true(parse(&grammar, "c 9").is_bad);
     assert_false(parse(&grammar, "c a").is_bad);
@@ -119,7 +108,7 @@ static void test_clock_never_falls(void **state)
 }
 
 /* heaptrack 1.4 and later write the length, its own reader does not know. */
-static void test_suppressions(void **state)
+TEST(test_suppressions)
 {
     static const struct {
         const char *text;
@@ -130,7 +119,6 @@ static void test_suppressions(void **state)
                  {"S # a comment", "# a comment"},
                  {"S 11 leak:with a blank", "leak:with a blank"}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct heaptrack_grammar grammar = {.file_version = 3};
         struct heaptrack_line line = parse(&grammar, cases[i].text);
@@ -141,11 +129,10 @@ static void test_suppressions(void **state)
 }
 
 /* Arguments are not escaped: a newline in one looks like a line of its own. */
-static void test_arguments(void **state)
+TEST(test_arguments)
 {
     struct heaptrack_grammar raw = {.file_version = 3};
 
-    (void)state;
     assert_false(parse(&raw, "x 4 /a/b").is_bad);
     assert_int_equal(parse(&raw, "X prog a").kind, HEAPTRACK_ARGUMENTS);
     assert_int_equal(parse(&raw, "+ 0").kind, HEAPTRACK_ARGUMENTS_MORE);
@@ -154,25 +141,12 @@ static void test_arguments(void **state)
     assert_int_equal(parse(&raw, "+ 1 0 10").kind, HEAPTRACK_ALLOC);
 }
 
-static void test_unknown_lines(void **state)
+TEST(test_unknown_lines)
 {
     struct heaptrack_grammar grammar = {.file_version = 3};
 
-    (void)state;
     assert_false(parse(&grammar, "# strings: 4").is_bad);
     assert_false(parse(&grammar, "").is_bad);
     assert_true(parse(&grammar, "q 1").is_bad);
     assert_true(parse(&grammar, "abc").is_bad);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_versions),          cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_numbers),           cmocka_unit_test(test_blocks_by_info),
-        cmocka_unit_test(test_blocks_by_address), cmocka_unit_test(test_clock_never_falls),
-        cmocka_unit_test(test_suppressions),      cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_unknown_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

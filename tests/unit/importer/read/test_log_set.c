@@ -5,21 +5,16 @@
 #include "lib/process/writer_liveness.h"
 #include "tests/lib/log_builder.h"
 #include "tests/lib/log_reading.h"
+#include "tests/lib/unit.h"
 
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-/* clang-format on */
 
 #define START_NS 1000000000ull
 #define LOAD     0x7f0000000000ull
@@ -30,7 +25,9 @@ static struct log_builder *open_builder(const char *path, void **state)
     return log_builder_open(path, &options);
 }
 
-static void test_definitions_of_a_process(void **state)
+TESTS_WITH(log_reading_setup, log_reading_teardown);
+
+TEST_TWICE(test_definitions_of_a_process)
 {
     static const char *const arguments[] = {"prog", "-x", "", "last", NULL};
     const char *path = log_reading_path("process");
@@ -135,7 +132,7 @@ static const char *stack_text(const struct definitions *definitions, uint32_t ba
     return text;
 }
 
-static void test_stacks_of_two_processes_are_one_tree(void **state)
+TEST_TWICE(test_stacks_of_two_processes_are_one_tree)
 {
     struct log_builder_options second = {
         .is_packed = *state != NULL, .zstd_level = 1, .run_id = 2, .start_ns = START_NS + 1};
@@ -193,7 +190,7 @@ static void test_stacks_of_two_processes_are_one_tree(void **state)
     log_set_close(set);
 }
 
-static void test_lost_parents_and_cycles(void **state)
+TEST_TWICE(test_lost_parents_and_cycles)
 {
     const char *path = log_reading_path("lost");
     struct log_builder *builder = open_builder(path, state);
@@ -231,7 +228,7 @@ static void test_lost_parents_and_cycles(void **state)
 }
 
 /* A stack of 200,000 frames, its nodes written innermost first. */
-static void test_deep_recursion(void **state)
+TEST_TWICE(test_deep_recursion)
 {
     enum {
         DEPTH = 200000
@@ -256,7 +253,7 @@ static void test_deep_recursion(void **state)
     log_set_close(set);
 }
 
-static void test_ends(void **state)
+TEST_TWICE(test_ends)
 {
     static const struct {
         enum log_end kind;
@@ -289,7 +286,7 @@ static void test_ends(void **state)
 }
 
 /* This process maps its own log, as a running collector does. */
-static void test_a_running_process_is_seen(void **state)
+TEST(test_a_running_process_is_seen)
 {
     struct log_builder_options options = {.pid = (uint32_t)getpid()};
     const char *path = log_reading_path("running");
@@ -298,7 +295,6 @@ static void test_a_running_process_is_seen(void **state)
     void *map;
     int fd;
 
-    (void)state;
     log_builder_close(builder);
     set = log_reading_open(path);
     assert_string_equal(log_set_definitions(set)->processes[1].end_kind, "unknown");
@@ -339,12 +335,11 @@ static const char *open_without_process(uint32_t pid_space, int *ret_fd)
 }
 
 /* Its PID is that of another process here, or of none: the open file decides. */
-static void test_a_process_of_another_pid_namespace_is_seen(void **state)
+TEST(test_a_process_of_another_pid_namespace_is_seen)
 {
     int fd;
     const char *path = open_without_process(writer_liveness_pid_space() + 1, &fd);
 
-    (void)state;
     assert_string_equal(end_kind_of_only(path), "running");
     bool is_reported = writer_liveness_of_file(fd) != WRITER_LIVENESS_UNKNOWN;
     close(fd);
@@ -353,12 +348,11 @@ static void test_a_process_of_another_pid_namespace_is_seen(void **state)
 }
 
 /* Another process that has the log open, such as a hanging recorder, is not its program. */
-static void test_a_process_that_is_known_to_be_gone_does_not_run(void **state)
+TEST(test_a_process_that_is_known_to_be_gone_does_not_run)
 {
     int fd;
     const char *path = open_without_process(writer_liveness_pid_space(), &fd);
 
-    (void)state;
     assert_string_equal(end_kind_of_only(path), "unknown");
     close(fd);
 }
@@ -381,7 +375,7 @@ static void build_run(const char *path, uint64_t run_id, uint64_t parent_run_id,
 }
 
 /* Found by the record, by the name, and by neither. */
-static void test_children_are_found(void **state)
+TEST(test_children_are_found)
 {
     struct log_set_options only = {.only = true};
     const char *first = log_reading_path("run");
@@ -389,7 +383,6 @@ static void test_children_are_found(void **state)
     const struct definitions *definitions;
     struct log_set *set;
 
-    (void)state;
     build_run(first, 1, 0, 10, "/nowhere/run.11.0");
     build_run(log_reading_path("run.11.0"), 2, 1, 11, "/nowhere/run.12.0"); /* which is not there */
     build_run(log_reading_path("run.11.1.live"), 3, 2, 11, NULL);
@@ -428,7 +421,7 @@ static void check_content(const void *bytes, size_t n, int code, const char *wor
     check_refusal(path, code, words);
 }
 
-static void test_wrong_files_are_named(void **state)
+TEST_TWICE(test_wrong_files_are_named)
 {
     const char *path = log_reading_path("header");
     static const char zeros[8192];
@@ -512,7 +505,7 @@ static size_t count_sequence(const char *path, uint64_t *ret_n_damages, bool *re
 }
 
 /* Wherever the file ends, everything before is read, and the cut is reported. */
-static void test_truncation(void **state)
+TEST_TWICE(test_truncation)
 {
     const char *path = log_reading_path("whole");
     const char *cut = log_reading_path("cut");
@@ -539,7 +532,7 @@ static void test_truncation(void **state)
 }
 
 /* One flipped bit costs one frame, wherever it is. */
-static void test_flipped_bits_cost_one_frame(void **state)
+TEST(test_flipped_bits_cost_one_frame)
 {
     const char *path = log_reading_path("whole");
     const char *flipped = log_reading_path("flipped");
@@ -548,7 +541,6 @@ static void test_flipped_bits_cost_one_frame(void **state)
     uint8_t *bytes;
     size_t n;
 
-    (void)state;
     build_sequence(path, true);
     n = log_reading_load(path, &bytes);
     for (int i = 0; i < 60; i++) {
@@ -568,7 +560,7 @@ static void test_flipped_bits_cost_one_frame(void **state)
 }
 
 /* What the trailer says of the machine is not taken where the header says otherwise. */
-static void test_trailer_of_another_machine(void **state)
+TEST(test_trailer_of_another_machine)
 {
     const char *path = log_reading_path("whole");
     struct log_set *set;
@@ -577,7 +569,6 @@ static void test_trailer_of_another_machine(void **state)
     bool is_prefix;
     size_t n;
 
-    (void)state;
     build_sequence(path, true);
     n = log_reading_load(path, &bytes);
     ((struct log_header *)(void *)bytes)->word_bytes = 4;
@@ -593,7 +584,7 @@ static void test_trailer_of_another_machine(void **state)
 
 /* A process killed in the middle of a frame left its segment in the pool: nothing is lost, and
  * nothing reported. If the pool has other segments by now, the file was cut later. */
-static void test_cut_frame_beside_its_pool(void **state)
+TEST(test_cut_frame_beside_its_pool)
 {
     const char *path = log_reading_path("pool");
     const char *pool = log_reading_path("pool.live");
@@ -602,7 +593,6 @@ static void test_cut_frame_beside_its_pool(void **state)
     bool is_prefix;
     size_t n, n_pool;
 
-    (void)state;
     build_sequence(path, true);
     build_sequence(pool, false);
     n = log_reading_load(path, &bytes);
@@ -628,7 +618,7 @@ static void test_cut_frame_beside_its_pool(void **state)
 }
 
 /* Packed file and pool have the same data: nothing is read twice, and one repairs the other. */
-static void test_packed_file_and_pool(void **state)
+TEST(test_packed_file_and_pool)
 {
     const char *path = log_reading_path("pool");
     const char *pool = log_reading_path("pool.live");
@@ -637,7 +627,6 @@ static void test_packed_file_and_pool(void **state)
     uint8_t *bytes;
     size_t n;
 
-    (void)state;
     build_sequence(path, true);
     build_sequence(pool, false);
     assert_int_equal(count_sequence(path, &n_damages, &is_prefix), N_SEQUENCE);
@@ -676,7 +665,7 @@ static void store_log(const char *path, uint8_t *bytes, size_t n)
 
 /* More children than files are kept open of: a recorder packs and removes the pools of those that
  * end behind our list. */
-static void test_pools_removed_while_read(void **state)
+TEST(test_pools_removed_while_read)
 {
     enum {
         N_CHILDREN = 200
@@ -687,7 +676,6 @@ static void test_pools_removed_while_read(void **state)
     uint8_t *bytes;
     size_t n;
 
-    (void)state;
     (void)snprintf(first, sizeof(first), "%s", log_reading_path("crowd"));
     build_run(first, 1, 0, 10, NULL);
     for (unsigned i = 0; i < N_CHILDREN; i++) {
@@ -751,7 +739,7 @@ static void check_recycling(size_t n_listed, bool is_alone)
 }
 
 /* Of a log that was opened before: the recorder sets the flag in the header page. */
-static void test_a_request_is_seen(void **state)
+TEST(test_a_request_is_seen)
 {
     const char *path = log_reading_path("asked");
     struct log_builder *builder = log_builder_open(path, &(struct log_builder_options){0});
@@ -759,7 +747,6 @@ static void test_a_request_is_seen(void **state)
     uint8_t *bytes;
     size_t n;
 
-    (void)state;
     log_builder_close(builder);
     n = log_reading_load(path, &bytes);
     request = log_mailbox_of((struct log_header *)(void *)bytes);
@@ -777,30 +764,27 @@ static void test_a_request_is_seen(void **state)
     free(bytes);
 }
 
-static void test_recycled_while_read(void **state)
+TEST(test_recycled_while_read)
 {
-    (void)state;
     check_recycling(LOG_FILE_HEADER_BYTES, false);
     check_recycling(0, false);
 }
 
 /* A child's log, which a recorder finds and begins to pack behind our list. */
-static void test_adopted_while_read(void **state)
+TEST(test_adopted_while_read)
 {
-    (void)state;
     check_recycling(LOG_FILE_HEADER_BYTES, true);
 }
 
 /* Segments whose slots were reused, and whose frames cannot be found: the packed file was removed
  * or cut. */
-static void test_recycled_and_gone(void **state)
+TEST(test_recycled_and_gone)
 {
     const char *path = log_reading_path("pool");
     const char *pool = log_reading_path("pool.live");
     uint8_t *packed_bytes, *pool_bytes;
     size_t n_packed, n_pool;
 
-    (void)state;
     build_sequence(path, true);
     build_sequence(pool, false);
     n_packed = log_reading_load(path, &packed_bytes);
@@ -898,23 +882,21 @@ static void check_elided(uint32_t segment_state, size_t n_framed, size_t n, uint
 
 /* The whole of the frame, as nothing came behind what was listed; be it shorter or longer than
  * that. */
-static void test_sealed_and_elided(void **state)
+TEST(test_sealed_and_elided)
 {
-    (void)state;
     check_elided(LOG_STATE_SEALED, N_LISTED / 3, N_LISTED / 3, FIRST_ELIDED);
     check_elided(LOG_STATE_SEALED, 2 * N_LISTED, 2 * N_LISTED, FIRST_ELIDED);
 }
 
 /* What was there when it was listed, as the frame says nothing about a part of it. */
-static void test_filled_and_elided(void **state)
+TEST(test_filled_and_elided)
 {
-    (void)state;
     check_elided(LOG_STATE_FILLING, N_LISTED / 3, N_LISTED, 1);
     check_elided(LOG_STATE_FILLING, 2 * N_LISTED, N_LISTED, 1);
 }
 
 /* GR-3: whichever waits for the other, blocks that may still be elided are not certain. */
-static void test_what_may_be_elided_is_not_certain(void **state)
+TEST(test_what_may_be_elided_is_not_certain)
 {
     const uint64_t watermark_ns = 1000, time_limit_ns = 10, second_ns = 1000000000;
     const char *path = log_reading_path("steady");
@@ -922,7 +904,6 @@ static void test_what_may_be_elided_is_not_certain(void **state)
     uint8_t *packed_bytes, *pool_bytes;
     size_t n_packed, n_pool;
 
-    (void)state;
     build_sequence(path, true);
     build_sequence(pool, false);
     n_packed = log_reading_load(path, &packed_bytes);
@@ -951,13 +932,12 @@ static void test_what_may_be_elided_is_not_certain(void **state)
 
 /* Of segments that begin during a look at the pool some are seen: those that began before are
  * complete. */
-static void test_begun_while_listed(void **state)
+TEST(test_begun_while_listed)
 {
     const char *path = log_reading_path("begun.live");
     uint8_t *bytes;
     size_t n;
 
-    (void)state;
     build_sequence(path, false);
     n = log_reading_load(path, &bytes);
     struct log_header *header = (struct log_header *)(void *)bytes;
@@ -984,7 +964,7 @@ static int collect_sample(void *context, const struct sample *sample)
     return 0;
 }
 
-static void test_samples(void **state)
+TEST(test_samples)
 {
     struct log_builder_options options = {.is_packed = true, .zstd_level = 1};
     const char *path = log_reading_path("samples");
@@ -999,7 +979,6 @@ static void test_samples(void **state)
     struct sample_stream *stream;
     struct log_set *set;
 
-    (void)state;
     log_builder_samples(builder, samples, 2);
     log_builder_samples(builder, samples + 2, 1);
     log_builder_close(builder);
@@ -1042,7 +1021,7 @@ static void build_long_run(const char *path)
 }
 
 /* DC-1, DC-2, ST-1 */
-static void test_cut_at_an_instant(void **state)
+TEST(test_cut_at_an_instant)
 {
     const char *path = log_reading_path("long");
     const struct log_set_options options = {.until_ns = 500};
@@ -1052,7 +1031,6 @@ static void test_cut_at_an_instant(void **state)
     struct sample_stream *stream;
     struct log_set *set;
 
-    (void)state;
     build_long_run(path);
     assert_int_equal(log_set_open(&path, 1, &options, &set, NULL), 0);
     definitions = log_set_definitions(set);
@@ -1073,10 +1051,11 @@ static void test_cut_at_an_instant(void **state)
 
 /* The recorder copies definitions while the program writes them, and has the whole ones in a later
  * part. */
-static void test_copied_while_it_was_written(void **state)
+TEST(test_copied_while_it_was_written)
 {
     const char *path = log_reading_path("torn");
-    struct log_builder *builder = open_builder(path, state);
+    const struct log_builder_options options = {.is_packed = true, .zstd_level = 1};
+    struct log_builder *builder = log_builder_open(path, &options);
     struct log_def group = {.kind = LOG_DEF_GROUP, .id = 7};
     struct log_set *set;
 
@@ -1116,7 +1095,7 @@ static uint32_t id_of_group(const struct log_set *set, const char *name)
 }
 
 /* Parent and children go on to number theirs from where they parted. */
-static void test_ids_of_groups(void **state)
+TEST_TWICE(test_ids_of_groups)
 {
     const char *const paths[] = {log_reading_path("parent"), log_reading_path("child"),
                                  log_reading_path("sibling")};
@@ -1156,42 +1135,4 @@ static void test_ids_of_groups(void **state)
     assert_int_equal(id_of_group(set, "untracked"), LOG_GROUP_UNTRACKED);
     assert_int_equal(log_set_definitions(set)->n_groups, 9);
     log_set_close(set);
-}
-
-#define RAW_AND_PACKED(test) cmocka_unit_test(test), cmocka_unit_test_prestate(test, &packed)
-
-int main(void)
-{
-    static int packed;
-    const struct CMUnitTest tests[] = {
-        RAW_AND_PACKED(test_definitions_of_a_process),
-        RAW_AND_PACKED(test_stacks_of_two_processes_are_one_tree),
-        RAW_AND_PACKED(test_lost_parents_and_cycles),
-        RAW_AND_PACKED(test_deep_recursion),
-        RAW_AND_PACKED(test_ends),
-        cmocka_unit_test(test_a_running_process_is_seen),
-        cmocka_unit_test(test_a_process_of_another_pid_namespace_is_seen),
-        cmocka_unit_test(test_a_process_that_is_known_to_be_gone_does_not_run),
-        cmocka_unit_test(test_children_are_found),
-        RAW_AND_PACKED(test_wrong_files_are_named),
-        RAW_AND_PACKED(test_truncation),
-        cmocka_unit_test_prestate(test_copied_while_it_was_written, &packed),
-        RAW_AND_PACKED(test_ids_of_groups),
-        cmocka_unit_test(test_flipped_bits_cost_one_frame),
-        cmocka_unit_test(test_trailer_of_another_machine),
-        cmocka_unit_test(test_packed_file_and_pool),
-        cmocka_unit_test(test_cut_frame_beside_its_pool),
-        cmocka_unit_test(test_a_request_is_seen),
-        cmocka_unit_test(test_recycled_while_read),
-        cmocka_unit_test(test_adopted_while_read),
-        cmocka_unit_test(test_what_may_be_elided_is_not_certain),
-        cmocka_unit_test(test_pools_removed_while_read),
-        cmocka_unit_test(test_recycled_and_gone),
-        cmocka_unit_test(test_sealed_and_elided),
-        cmocka_unit_test(test_filled_and_elided),
-        cmocka_unit_test(test_begun_while_listed),
-        cmocka_unit_test(test_samples),
-        cmocka_unit_test(test_cut_at_an_instant),
-    };
-    return cmocka_run_group_tests(tests, log_reading_setup, log_reading_teardown);
 }

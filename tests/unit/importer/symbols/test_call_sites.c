@@ -2,13 +2,8 @@
 /* The call sites of a stack tree that fits on a page, worked out by hand. */
 #include "importer/symbols/call_sites.h"
 #include "lib/sqlite/embedded_sql.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka needs the four above */
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -86,7 +81,7 @@ static void assert_sites(sqlite3 *db, const char *expected)
     sqlite3_finalize(statement);
 }
 
-static void test_default_rules(void **state)
+TEST_WITH(test_default_rules, open_tree, close_tree)
 {
     struct error err;
 
@@ -96,7 +91,7 @@ static void test_default_rules(void **state)
                  "6 start_thread -, 7 __libc_malloc -, 8 worker 40, 9 _Z5makerIiESsv 50");
 }
 
-static void test_changed_rules_apply_again(void **state)
+TEST_WITH(test_changed_rules_apply_again, open_tree, close_tree)
 {
     struct error err;
 
@@ -138,7 +133,7 @@ static bool is_blamed(sqlite3 *db, const char *name)
 }
 
 /* A function of the program that grows or reserves something may keep what it allocates. */
-static void test_growers_of_programs_are_blamed(void **state)
+TEST_WITH(test_growers_of_programs_are_blamed, open_tree, close_tree)
 {
     static const char *const names[] = {
         "grow",
@@ -169,7 +164,7 @@ static void test_growers_of_programs_are_blamed(void **state)
 }
 
 /* Allocators and their wrappers, and what languages put between malloc and a program. */
-static void test_wrappers_are_not_blamed(void **state)
+TEST_WITH(test_wrappers_are_not_blamed, open_tree, close_tree)
 {
     static const char *const names[] = {
         "my_malloc",
@@ -212,7 +207,7 @@ static void test_wrappers_are_not_blamed(void **state)
             fail_msg("%s is blamed", names[i]);
 }
 
-static void test_no_unused_sites(void **state)
+TEST_WITH(test_no_unused_sites, open_tree, close_tree)
 {
     struct error err;
     sqlite3_stmt *statement;
@@ -229,7 +224,7 @@ static void test_no_unused_sites(void **state)
 }
 
 /* Requests that look for other call sites skip the same. */
-static void test_what_is_skipped_is_written(void **state)
+TEST_WITH(test_what_is_skipped_is_written, open_tree, close_tree)
 {
     struct error err;
     sqlite3_stmt *statement;
@@ -245,7 +240,7 @@ static void test_what_is_skipped_is_written(void **state)
 }
 
 /* Without symbols a module is not one place: the calls are. */
-static void test_calls_without_symbols(void **state)
+TEST_WITH(test_calls_without_symbols, open_tree, close_tree)
 {
     struct error err;
     sqlite3_stmt *statement;
@@ -265,7 +260,7 @@ static void test_calls_without_symbols(void **state)
 
 /* A function without a name is a part of the wrapper of its library that calls it, unless that
  * leaves nothing to blame. */
-static void test_nameless_in_wrapper(void **state)
+TEST_WITH(test_nameless_in_wrapper, open_tree, close_tree)
 {
     struct error err;
 
@@ -327,7 +322,7 @@ static const char stripped_rows[] =
     " (15, 14, 15, 4, 4, NULL, 'complete');";
 
 /* Many functions call a wrapper, and it calls libc only. */
-static void test_wrappers_without_a_name(void **state)
+TEST_WITH(test_wrappers_without_a_name, open_tree, close_tree)
 {
     execute(*state, stripped_rows);
     assert_site(*state, 12, "caller_1");
@@ -348,7 +343,7 @@ static void test_wrappers_without_a_name(void **state)
 }
 
 /* A function of a library's API is blamed only if a function of this library calls it. */
-static void test_api_functions(void **state)
+TEST_WITH(test_api_functions, open_tree, close_tree)
 {
     execute(*state, "INSERT INTO objects(object_id, path) VALUES (3, '/usr/lib/libpython3.so');"
                     "INSERT INTO functions VALUES (20, 'f', 'PyList_New'),"
@@ -368,21 +363,4 @@ static void test_api_functions(void **state)
     assert_site(*state, 13, "main");
     assert_site(*state, 15, "PyList_New");
     assert_site(*state, 16, "libpython3.so+0x50");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_wrappers_without_a_name, open_tree, close_tree),
-        cmocka_unit_test_setup_teardown(test_api_functions, open_tree, close_tree),
-        cmocka_unit_test_setup_teardown(test_nameless_in_wrapper, open_tree, close_tree),
-        cmocka_unit_test_setup_teardown(test_calls_without_symbols, open_tree, close_tree),
-        cmocka_unit_test_setup_teardown(test_default_rules, open_tree, close_tree),
-        cmocka_unit_test_setup_teardown(test_changed_rules_apply_again, open_tree, close_tree),
-        cmocka_unit_test_setup_teardown(test_growers_of_programs_are_blamed, open_tree, close_tree),
-        cmocka_unit_test_setup_teardown(test_wrappers_are_not_blamed, open_tree, close_tree),
-        cmocka_unit_test_setup_teardown(test_what_is_skipped_is_written, open_tree, close_tree),
-        cmocka_unit_test_setup_teardown(test_no_unused_sites, open_tree, close_tree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,11 @@
 /* Recursion and inlining count once; self goes to the call site. */
 #include "importer/symbols/function_totals.h"
 #include "importer/write/database.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 /* main (1) calls itself (2), which calls work (3); helper is inlined into work. Stack 4 is main
  * calling helper itself, with a call site of its own. */
@@ -71,7 +65,7 @@ static int close_database(void **state)
     return 0;
 }
 
-static void by_hand(void **state)
+TEST_WITH(by_hand, open_database, close_database)
 {
     sqlite3 *db = database_sqlite(*state);
 
@@ -93,7 +87,7 @@ static void by_hand(void **state)
 }
 
 /* FT-3: main has all stacks, and those below its second call once. */
-static void margins(void **state)
+TEST_WITH(margins, open_database, close_database)
 {
     sqlite3 *db = database_sqlite(*state);
 
@@ -111,13 +105,4 @@ static void margins(void **state)
                                 " ' ' || count(total_peak_bytes_margin) FROM function_totals"
                                 " WHERE process_id = 1"),
                         "3 0 0");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(by_hand, open_database, close_database),
-        cmocka_unit_test_setup_teardown(margins, open_database, close_database),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/totals/allocation_parts.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
+#include "tests/lib/unit.h"
 
 enum {
     N_STACKS = 300,
@@ -15,7 +8,7 @@ enum {
 };
 
 /* Blocks of any stack and part, in no order; some stacks have none. */
-static void sums_by_stack_and_part(void **state)
+TEST(sums_by_stack_and_part)
 {
     static uint64_t blocks[N_STACKS][ALLOCATION_PARTS];
     static uint64_t bytes[N_STACKS][ALLOCATION_PARTS];
@@ -24,7 +17,6 @@ static void sums_by_stack_and_part(void **state)
     uint32_t random = 1;
     size_t n = 0;
 
-    (void)state;
     for (int i = 0; i < N_BLOCKS; i++) {
         random = random * 1664525 + 1013904223;
         uint32_t stack = (random >> 8) % N_STACKS;
@@ -60,23 +52,12 @@ static void sums_by_stack_and_part(void **state)
     allocation_parts_done(&allocations);
 }
 
-static void nothing_was_left(void **state)
+TEST(nothing_was_left)
 {
     struct allocation_parts allocations = {.rows = NULL};
     struct hash_map tally = {.n = 0};
 
-    (void)state;
     assert_int_equal(allocation_parts_emit(&allocations, 5, 1, 1, &tally, NULL), 0);
     assert_int_equal(tally.n, 0);
     allocation_parts_done(&allocations);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_by_stack_and_part),
-        cmocka_unit_test(nothing_was_left),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

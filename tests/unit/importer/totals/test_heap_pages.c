@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The six parts of a footprint, and the site that pins a page, computed by hand. */
 #include "importer/totals/heap_pages.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 #define HEAP UINT64_C(0x555555560000)
 #define PAGE UINT64_C(4096)
@@ -82,11 +76,10 @@ static void end(struct fixture *fixture)
 
 /* Live on page 0, over the border of pages 2 and 3, and nowhere else: page 1 is free, 4 to 9
  * top. */
-static void six_parts(void **state)
+TEST(six_parts)
 {
     struct fixture fixture;
 
-    (void)state;
     begin(&fixture, LOG_CHUNK_KNOWN);
     add(&fixture, 1, LOWEST, 60, 4, 7);
     add(&fixture, 2, 3 * PAGE - 16, 40, 0, 8);
@@ -105,11 +98,10 @@ static void six_parts(void **state)
 }
 
 /* HP-2, HP-3 */
-static void owners(void **state)
+TEST(owners)
 {
     struct fixture fixture;
 
-    (void)state;
     begin(&fixture, 0);
     add(&fixture, 1, LOWEST, 64, 0, 7);
     add(&fixture, 2, LOWEST + 64, 64, 0, 7);
@@ -132,11 +124,10 @@ static void owners(void **state)
 }
 
 /* Overlapping blocks, which dropped events leave behind: the parts fit all the same. */
-static void overlapping(void **state)
+TEST(overlapping)
 {
     struct fixture fixture;
 
-    (void)state;
     begin(&fixture, LOG_CHUNK_KNOWN);
     for (uint64_t i = 0; i < 100; i++)
         add(&fixture, i + 1, LOWEST + i * 16, 3000, 8, 7);
@@ -148,7 +139,7 @@ static void overlapping(void **state)
 
 /* Pages of many chunks, added from above: each comes once, in order, also where a block lies on
  * both sides of a border between chunks. */
-static void many_chunks(void **state)
+TEST(many_chunks)
 {
     enum {
         N_PAGES = 40 * HEAP_PAGES_CHUNK
@@ -156,7 +147,6 @@ static void many_chunks(void **state)
 
     struct fixture fixture;
 
-    (void)state;
     begin(&fixture, 0);
     for (uint64_t i = N_PAGES; i-- > 0;)
         if (i % 3 == 0)
@@ -177,7 +167,7 @@ static void many_chunks(void **state)
 
 /* HP-3: the block with the lowest id decides whose a page is, in any order of insertion; here of
  * pages of one chunk. */
-static void any_order(void **state)
+TEST(any_order)
 {
     enum {
         N_PAGES = HEAP_PAGES_CHUNK,
@@ -186,7 +176,6 @@ static void any_order(void **state)
 
     struct fixture fixture;
 
-    (void)state;
     begin(&fixture, 0);
     for (uint64_t n = 0; n < 3; n++)
         for (uint64_t i = 0; i < N_PAGES; i++) {
@@ -213,7 +202,7 @@ static void any_order(void **state)
 
 /* HP-4, HP-5: pages that one block fills are one element, beside shared pages; overlapping claims
  * are not counted twice. */
-static void whole_pages(void **state)
+TEST(whole_pages)
 {
     enum {
         MANY = 1 << 20
@@ -221,7 +210,6 @@ static void whole_pages(void **state)
 
     struct fixture fixture;
 
-    (void)state;
     begin(&fixture, LOG_CHUNK_KNOWN);
     add(&fixture, 1, LOWEST, 2 * PAGE, 0, 7); /* fills page 1 */
     add(&fixture, 2, 3 * PAGE, (uint64_t)MANY * PAGE, 0, 8);
@@ -246,24 +234,13 @@ static void whole_pages(void **state)
     end(&fixture);
 }
 
-static void nothing_live(void **state)
+TEST(nothing_live)
 {
     struct fixture fixture;
 
-    (void)state;
     begin(&fixture, LOG_CHUNK_KNOWN);
     const struct heap_parts *parts = finish(&fixture);
     assert_int_equal(parts->top_bytes, 10 * PAGE);
     assert_int_equal(fixture.pages.n_pages, 0);
     end(&fixture);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(six_parts),    cmocka_unit_test(owners),    cmocka_unit_test(overlapping),
-        cmocka_unit_test(many_chunks),  cmocka_unit_test(any_order), cmocka_unit_test(whole_pages),
-        cmocka_unit_test(nothing_live),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

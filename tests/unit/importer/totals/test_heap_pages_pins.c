@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages with an owner, by process and owner: counted by hand. */
 #include "importer/totals/heap_pages.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 #define HEAP UINT64_C(0x555555560000)
 #define PAGE UINT64_C(4096)
@@ -70,14 +63,13 @@ static void end(struct fixture *fixture)
 }
 
 /* HN-1, HN-2: backtrace 7 owns three pages of process 1, two with 50 bytes; page 4 has no owner. */
-static void by_process_and_owner(void **state)
+TEST(by_process_and_owner)
 {
     const uint64_t moments_ns[] = {0, 100, 100};
     struct fixture fixture;
     struct heap_pin *pins;
     size_t n;
 
-    (void)state;
     begin(&fixture);
     add(&fixture, 1, 1, 0, 100, 7);
     add(&fixture, 1, 2, 2 * PAGE, 50, 7);
@@ -105,7 +97,7 @@ static void by_process_and_owner(void **state)
 }
 
 /* Two pages of 2 and 4, one of which 6 joins; one where 7 leaves nothing in common. */
-static void frames_in_common(void **state)
+TEST(frames_in_common)
 {
     const uint64_t moments_ns[] = {0, 100, 100};
     static const uint32_t nodes[][3] = {{2, 4, 4}, {2, 4, 6}, {2, 7, 2}, {2, 2, 4}};
@@ -113,7 +105,6 @@ static void frames_in_common(void **state)
     struct heap_pin *pins;
     size_t n;
 
-    (void)state;
     begin(&fixture);
     for (uint64_t page = 0; page < 4; page++) {
         for (uint64_t i = 0; i < 3; i++)
@@ -132,29 +123,17 @@ static void frames_in_common(void **state)
     end(&fixture);
 }
 
-static void nothing_live(void **state)
+TEST(nothing_live)
 {
     const uint64_t moments_ns[] = {0, 100, 100};
     struct fixture fixture;
     struct heap_pin *pins;
     size_t n;
 
-    (void)state;
     begin(&fixture);
     assert_int_equal(heap_pages_finish(&fixture.pages, moments_ns, NULL), 0);
     assert_int_equal(heap_pages_make_pins(&fixture.pages, &pins, &n, NULL), 0);
     assert_int_equal(n, 0);
     free(pins);
     end(&fixture);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_process_and_owner),
-        cmocka_unit_test(frames_in_common),
-        cmocka_unit_test(nothing_live),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

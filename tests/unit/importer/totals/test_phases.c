@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Overlapping phases, and more than may be open at the same time. */
 #include "importer/totals/phases.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static bool emit(struct phases *phases, const char *name, int64_t number, uint64_t live_bytes)
 {
@@ -24,11 +17,10 @@ static bool emit(struct phases *phases, const char *name, int64_t number, uint64
 }
 
 /* a [10 . . . 5], b [. 20 . 30] and between them 70 for a moment, in every open phase. */
-static void the_peak_is_of_all_that_were_open(void **state)
+TEST(the_peak_is_of_all_that_were_open)
 {
     struct phases phases = {0};
 
-    (void)state;
     assert_true(emit(&phases, "a", 1, 10));
     phases_advance(&phases, 40);
     assert_true(emit(&phases, "b", 2, 20));
@@ -42,11 +34,10 @@ static void the_peak_is_of_all_that_were_open(void **state)
 }
 
 /* PS-3 */
-static void one_too_many_is_unknown_until_another_ends(void **state)
+TEST(one_too_many_is_unknown_until_another_ends)
 {
     struct phases phases = {0};
 
-    (void)state;
     for (int64_t i = 1; i <= PHASES_OPEN; i++)
         assert_true(emit(&phases, "open", i, 0));
     assert_false(emit(&phases, "too many", PHASES_OPEN + 1, 0));
@@ -101,7 +92,7 @@ static uint64_t sum_of_rows(const struct phases *phases, const char *name, uint6
 
 /* PS-4: sums by name equal the sums of all rows, with or without rows; and rows are not changed by
  * the limit. */
-static void sums_by_name_are_those_of_all_phases(void **state)
+TEST(sums_by_name_are_those_of_all_phases)
 {
     enum {
         MOST = 20,
@@ -110,7 +101,6 @@ static void sums_by_name_are_those_of_all_phases(void **state)
     struct phases all = {0};
     struct phases few = {.most = MOST};
 
-    (void)state;
     emit_many(&all, N);
     emit_many(&few, N);
     assert_int_equal(all.n, N / 2);
@@ -135,13 +125,12 @@ static void sums_by_name_are_those_of_all_phases(void **state)
     phases_done(&few);
 }
 
-static void names_beyond_those_that_are_reported_apart_are_one(void **state)
+TEST(names_beyond_those_that_are_reported_apart_are_one)
 {
     struct phases phases = {.most = 1};
     char name[32];
     uint64_t n = 0;
 
-    (void)state;
     for (int64_t i = 1; i <= 2 * PHASES_NAMES; i++) {
         (void)snprintf(name, sizeof name, "request %d", (int)i);
         assert_true(emit(&phases, name, i, 0));
@@ -157,16 +146,4 @@ static void names_beyond_those_that_are_reported_apart_are_one(void **state)
     assert_int_equal(n, 2 * PHASES_NAMES + 1);
     assert_int_equal(phases.names[PHASES_NAMES].phases, PHASES_NAMES);
     phases_done(&phases);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_peak_is_of_all_that_were_open),
-        cmocka_unit_test(one_too_many_is_unknown_until_another_ends),
-        cmocka_unit_test(sums_by_name_are_those_of_all_phases),
-        cmocka_unit_test(names_beyond_those_that_are_reported_apart_are_one),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

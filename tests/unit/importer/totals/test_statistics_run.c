@@ -4,16 +4,9 @@
 #include "importer/totals/statistics.h"
 #include "importer/totals/statistics_run.h"
 #include "lib/totals/report_classes.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_PROCESSES = 2,
@@ -271,12 +264,11 @@ static void compare_moments(struct statistics *a, struct statistics *b, uint32_t
 }
 
 /* FN-1 */
-static void runs_count_as_events_do(void **state)
+TEST(runs_count_as_events_do)
 {
     static struct saved left;
     static struct saved right;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= N_SEEDS; seed++) {
         struct program *program = make_program(seed);
         struct reported reported_left = {0};
@@ -308,7 +300,7 @@ static void runs_count_as_events_do(void **state)
 
 /* A stack belongs to the process whose table the slot is of, though the event at that slot is
  * another process's. */
-static void a_prefetch_slot_of_another_event_keeps_its_stack(void **state)
+TEST(a_prefetch_slot_of_another_event_keeps_its_stack)
 {
     struct live_table live = {.n_slots = 0};
     struct live_table other_live = {.n_slots = 0};
@@ -320,19 +312,9 @@ static void a_prefetch_slot_of_another_event_keeps_its_stack(void **state)
     struct expected expected = {.prefetch_slot = {.table = &other_live, .address = 4096},
                                 .stack = &other_stack};
 
-    (void)state;
     statistics_prefetch_stack(&own, &event, &expected);
     assert_ptr_equal(expected.stack, &other_stack);
     expected.prefetch_slot.table = &live;
     statistics_prefetch_stack(&own, &event, &expected);
     assert_null(expected.stack);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_count_as_events_do),
-        cmocka_unit_test(a_prefetch_slot_of_another_event_keeps_its_stack)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/totals/timeline.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 #define START UINT64_C(1000000)
 
@@ -32,9 +26,8 @@ static void run(struct timeline *timeline, uint64_t n_blocks)
 }
 
 /* TL-1, TL-3: whatever the length, sums are complete and the buckets cover all of it. */
-static void any_length(void **state)
+TEST(any_length)
 {
-    (void)state;
     for (uint64_t n_blocks = 1; n_blocks < 3000000; n_blocks = n_blocks * 5 + 1) {
         struct timeline timeline;
         uint64_t allocated = 0, freed = 0;
@@ -58,13 +51,12 @@ static void any_length(void **state)
 }
 
 /* TL-2: live bytes continue through buckets without events. */
-static void quiet(void **state)
+TEST(quiet)
 {
     struct timeline_bucket buckets[7];
     struct timeline timeline;
     size_t cursor = 0;
 
-    (void)state;
     timeline_init(&timeline, START);
     assert_int_equal(timeline_advance(&timeline, START, 0, 0, NULL), 0);
     timeline_count_allocation(&timeline, &(struct sample_weight){.blocks = 1, .bytes = 70});
@@ -89,7 +81,7 @@ static void quiet(void **state)
 }
 
 /* TL-2, TL-4: few events over a long time, compared with live sums at each time. */
-static void rare_events(void **state)
+TEST(rare_events)
 {
     enum {
         N = 200,
@@ -102,7 +94,6 @@ static void rare_events(void **state)
     uint64_t seed = 5;
     size_t cursor = 0;
 
-    (void)state;
     timeline_init(&timeline, START);
     for (int i = 0; i < N; i++) {
         assert_int_equal(timeline_advance(&timeline, START + (uint64_t)i * STEP, live, 1, NULL), 0);
@@ -133,7 +124,7 @@ static void rare_events(void **state)
 }
 
 /* Leaks are reported at the end, in any order; widening keeps them at their allocation. */
-static void leaks(void **state)
+TEST(leaks)
 {
     enum {
         N = 5000,
@@ -144,7 +135,6 @@ static void leaks(void **state)
     uint64_t leaked = 0;
     size_t cursor = 0;
 
-    (void)state;
     timeline_init(&timeline, START);
     for (uint64_t i = 0; i < N; i++) {
         assert_int_equal(timeline_advance(&timeline, START + i * STEP, i, i, NULL), 0);
@@ -172,24 +162,13 @@ static void leaks(void **state)
 }
 
 /* Timestamps of other threads may lie before the start. */
-static void before_the_start(void **state)
+TEST(before_the_start)
 {
     struct timeline timeline;
 
-    (void)state;
     timeline_init(&timeline, START);
     assert_int_equal(timeline_advance(&timeline, START - 500, 0, 0, NULL), 0);
     timeline_count_allocation(&timeline, &(struct sample_weight){.blocks = 1, .bytes = 5});
     assert_int_equal(timeline.kept[0].allocated_bytes, 5);
     timeline_done(&timeline);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_length),       cmocka_unit_test(quiet),
-        cmocka_unit_test(rare_events),      cmocka_unit_test(leaks),
-        cmocka_unit_test(before_the_start),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/totals/windows.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
+#include "tests/lib/unit.h"
 
 static const struct window_numbers began_on = {.start_ns = 10, .began_on = true};
 
@@ -28,13 +20,12 @@ static void check(const struct window *window, uint64_t first, uint64_t last, ui
     assert_int_equal(window->allocated_bytes, blocks * 100);
 }
 
-static void a_process_recorded_all_the_time_has_one(void **state)
+TEST(a_process_recorded_all_the_time_has_one)
 {
     struct windows windows = {0};
     struct window_numbers end = numbers_of(7, 9);
     struct error err;
 
-    (void)state;
     end.began_on = true;
     assert_int_equal(windows_finish(&windows, &end, &err), 0);
     assert_int_equal(windows.n, 1);
@@ -47,13 +38,12 @@ static void a_process_recorded_all_the_time_has_one(void **state)
 
 /* Other processes have ids 4 to 6. Events that two threads still write at 8 and 9 belong to the
  * ended window. */
-static void blocks_are_of_the_window_that_began_last(void **state)
+TEST(blocks_are_of_the_window_that_began_last)
 {
     struct windows windows = {0};
     struct window_numbers numbers;
     struct error err;
 
-    (void)state;
     numbers = numbers_of(0, 0);
     assert_int_equal(windows_switch(&windows, true, LOG_SWITCH_CONTROL, 20, &numbers, &err), 0);
     numbers = numbers_of(4, 7);
@@ -75,13 +65,12 @@ static void blocks_are_of_the_window_that_began_last(void **state)
     windows_done(&windows);
 }
 
-static void what_was_on_is_ended_and_begun_again(void **state)
+TEST(what_was_on_is_ended_and_begun_again)
 {
     struct windows windows = {0};
     struct window_numbers numbers = began_on;
     struct error err;
 
-    (void)state;
     assert_int_equal(windows_switch(&windows, true, LOG_SWITCH_CONTROL, 15, &numbers, &err), 0);
     assert_int_equal(windows_switch(&windows, false, LOG_SWITCH_CONTROL, 20, &numbers, &err), 0);
     assert_int_equal(windows_switch(&windows, false, LOG_SWITCH_CONTROL, 25, &numbers, &err), 0);
@@ -93,13 +82,12 @@ static void what_was_on_is_ended_and_begun_again(void **state)
 }
 
 /* WN-2 */
-static void without_a_beginning_there_is_one_if_there_are_blocks(void **state)
+TEST(without_a_beginning_there_is_one_if_there_are_blocks)
 {
     struct windows windows = {0};
     struct window_numbers numbers = numbers_of(0, 0);
     struct error err;
 
-    (void)state;
     windows_leaked(&windows, 1, 1, 1);
     assert_int_equal(windows_switch(&windows, false, LOG_SWITCH_CONTROL, 15, &numbers, &err), 0);
     assert_int_equal(windows.n, 0);
@@ -113,7 +101,7 @@ static void without_a_beginning_there_is_one_if_there_are_blocks(void **state)
 
 /* WN-3. Window i is from 100 i to 100 i + 60 and has i blocks, the last ones those of ids i (i - 1)
  * / 2 + 1 to i (i + 1) / 2. */
-static void the_last_has_all_that_there_is_no_room_for(void **state)
+TEST(the_last_has_all_that_there_is_no_room_for)
 {
     enum {
         MOST = 4,
@@ -123,7 +111,6 @@ static void the_last_has_all_that_there_is_no_room_for(void **state)
     struct window_numbers numbers = numbers_of(0, 0);
     uint64_t blocks = 0;
 
-    (void)state;
     for (uint64_t i = 1; i <= N; i++) {
         assert_int_equal(
             windows_switch(&windows, true, LOG_SWITCH_CONTROL, i * 100, &numbers, NULL), 0);
@@ -145,17 +132,4 @@ static void the_last_has_all_that_there_is_no_room_for(void **state)
     assert_int_equal(windows.list[MOST - 1].paused_ns, (N - MOST) * 40);
     assert_false(windows_is_open(&windows));
     windows_done(&windows);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_process_recorded_all_the_time_has_one),
-        cmocka_unit_test(blocks_are_of_the_window_that_began_last),
-        cmocka_unit_test(the_last_has_all_that_there_is_no_room_for),
-        cmocka_unit_test(what_was_on_is_ended_and_begun_again),
-        cmocka_unit_test(without_a_beginning_there_is_one_if_there_are_blocks),
-    };
-
-    return cmocka_run_group_tests_name("windows", tests, NULL, NULL);
 }

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A database appears whole or not at all, and never replaces what it should not. */
 #include "importer/write/database.h"
+#include "tests/lib/unit.h"
 
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static char target[64];
 
@@ -76,22 +69,20 @@ static void put(struct database *database, const char *key)
     sqlite3_finalize(insert);
 }
 
-static void nothing_without_commit(void **state)
+TEST_WITH(nothing_without_commit, set_up, tear_down)
 {
     struct database *database = create(false);
 
-    (void)state;
     put(database, "a");
     assert_int_not_equal(access(target, F_OK), 0);
     database_close(database);
     assert_int_equal(n_files(), 0);
 }
 
-static void whole_with_commit(void **state)
+TEST_WITH(whole_with_commit, set_up, tear_down)
 {
     struct database *database = create(false);
 
-    (void)state;
     put(database, "a");
     assert_int_equal(database_commit(database, NULL), 0);
     database_close(database);
@@ -139,12 +130,11 @@ static char *describe_new(const struct database_blank *blank)
     return describe(sql);
 }
 
-static void begins_as_blank(void **state)
+TEST_WITH(begins_as_blank, set_up, tear_down)
 {
     struct database_blank blank = {.bytes = NULL};
     struct database *database;
 
-    (void)state;
     assert_int_equal(database_blank_make(&blank, NULL), 0);
     for (int i = 0; i < 2; i++) { /* what is written does not change it */
         char *made = describe_new(NULL);
@@ -165,12 +155,11 @@ static void begins_as_blank(void **state)
     database_blank_done(&blank);
 }
 
-static void replaces_only_when_reported(void **state)
+TEST_WITH(replaces_only_when_reported, set_up, tear_down)
 {
     struct database *database;
     struct error err;
 
-    (void)state;
     database = create(false);
     put(database, "a");
     assert_int_equal(database_commit(database, NULL), 0);
@@ -190,14 +179,13 @@ static void replaces_only_when_reported(void **state)
 }
 
 /* A database that another process made while this one was written stays. */
-static void keeps_what_came_meanwhile(void **state)
+TEST_WITH(keeps_what_came_meanwhile, set_up, tear_down)
 {
     struct database *database = create(false);
     struct error err;
     char text[8] = "";
     FILE *file = fopen(target, "w");
 
-    (void)state;
     put(database, "a");
     assert_non_null(file);
     fputs("theirs", file);
@@ -213,13 +201,12 @@ static void keeps_what_came_meanwhile(void **state)
     assert_int_equal(n_files(), 1);
 }
 
-static void refuses_what_is_not_ours(void **state)
+TEST_WITH(refuses_what_is_not_ours, set_up, tear_down)
 {
     struct database *database;
     struct error err;
     FILE *file = fopen(target, "w");
 
-    (void)state;
     assert_non_null(file);
     fputs("text, and no database at all", file);
     fclose(file);
@@ -231,13 +218,12 @@ static void refuses_what_is_not_ours(void **state)
                      ERROR_IO);
 }
 
-static void kinds_of_values(void **state)
+TEST_WITH(kinds_of_values, set_up, tear_down)
 {
     struct database *database = create(false);
     sqlite3 *db = database_sqlite(database);
     sqlite3_stmt *statement;
 
-    (void)state;
     assert_int_equal(database_execute(db, "CREATE TEMP TABLE t(a, b, c, d, e, f, g, h)", NULL), 0);
     assert_int_equal(
         database_prepare(db, "INSERT INTO t VALUES (?, ?, ?, ?, ?, ?, ?, ?)", &statement, NULL), 0);
@@ -256,27 +242,11 @@ static void kinds_of_values(void **state)
     database_close(database);
 }
 
-static void space(void **state)
+TEST_WITH(space, set_up, tear_down)
 {
     struct error err;
 
-    (void)state;
     assert_int_equal(database_check_space(target, 1, NULL), 0);
     assert_int_equal(database_check_space(target, UINT64_C(1) << 60, &err), ERROR_IO);
     assert_non_null(strstr(err.text, "--slim"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(nothing_without_commit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(whole_with_commit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(begins_as_blank, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(replaces_only_when_reported, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(keeps_what_came_meanwhile, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(refuses_what_is_not_ours, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(kinds_of_values, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(space, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

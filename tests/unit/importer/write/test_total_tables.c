@@ -4,18 +4,11 @@
 #include "importer/write/event_rows.h"
 #include "importer/write/row_writer.h"
 #include "importer/write/total_tables.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     STACK_A = 3,
@@ -166,11 +159,10 @@ static const char *ask(struct fixture *fixture, const char *sql)
         .kind = EVENT_FREE, .time_ns = (at), .backtrace = STACK_FREE, .address = __VA_ARGS__ \
     }
 
-static void leaked_and_freed(void **state)
+TEST(leaked_and_freed)
 {
     struct fixture *f = fixture_new("exit");
 
-    (void)state;
     give(f, ALLOC(100, 0x1000, 24, .usable = 24));
     give(f, ALLOC(200, 0x2000, 40, .usable = 56));
     give(f, ALLOC(300, 0x3000, 0)); /* malloc(0) is a block; its usable size is not known */
@@ -194,11 +186,10 @@ static void leaked_and_freed(void **state)
 }
 
 /* Freed in its own thread before it made more than one other allocation. */
-static void temporary(void **state)
+TEST(temporary)
 {
     struct fixture *f = fixture_new("exit");
 
-    (void)state;
     give(f, ALLOC(10, 0x1000, 1));
     give(f, FREE(11, 0x1000)); /* 0 others: temporary */
     give(f, ALLOC(20, 0x2000, 2));
@@ -225,11 +216,10 @@ static void temporary(void **state)
     fixture_free(f);
 }
 
-static void chains(void **state)
+TEST(chains)
 {
     struct fixture *f = fixture_new("exit");
 
-    (void)state;
     give(f, ALLOC(10, 0x1000, 100));
     give(f,
          (struct event){.kind = EVENT_REALLOC_BEGIN, .time_ns = 20, .address = 0x1000, .pair = 1});
@@ -286,11 +276,10 @@ static void chains(void **state)
 }
 
 /* The sum is compared when an instant is over: at 20 a block goes and another comes. */
-static void peaks(void **state)
+TEST(peaks)
 {
     struct fixture *f = fixture_new("exit");
 
-    (void)state;
     give(f, ALLOC(10, 0x1000, 100));
     give(f, ALLOC(10, 0x2000, 50, .backtrace = STACK_B));
     give(f, FREE(20, 0x1000));
@@ -320,11 +309,10 @@ static void peaks(void **state)
     fixture_free(f);
 }
 
-static void fork_child(void **state)
+TEST(fork_child)
 {
     struct fixture *f = fixture_new("exit");
 
-    (void)state;
     give(f, ALLOC(10, 0x1000, 100));
     give(f, FREE(20, 0x1000, .process = 2)); /* inherited: the parent's block lives on */
     give(f, (struct event){.kind = EVENT_REALLOC_BEGIN,
@@ -355,11 +343,10 @@ static void fork_child(void **state)
     fixture_free(f);
 }
 
-static void exec_loses_blocks(void **state)
+TEST(exec_loses_blocks)
 {
     struct fixture *f = fixture_new("exec");
 
-    (void)state;
     give(f, ALLOC(10, 0x1000, 100));
     finish(f);
     assert_answer(f, "SELECT leaked_blocks, freed_blocks, chains_leaked FROM backtrace_totals",
@@ -369,11 +356,10 @@ static void exec_loses_blocks(void **state)
 }
 
 /* Stamps of two cores may differ: what belongs together is put together and counted. */
-static void inversions(void **state)
+TEST(inversions)
 {
     struct fixture *f = fixture_new("exit");
 
-    (void)state;
     /* Thread 2 gets the address before the free of thread 1 was stamped. */
     give(f, ALLOC(10, 0x1000, 100));
     give(f, ALLOC(1000, 0x1000, 60, .thread = 2));
@@ -405,11 +391,10 @@ static void inversions(void **state)
     fixture_free(f);
 }
 
-static void elided(void **state)
+TEST(elided)
 {
     struct fixture *f = fixture_new("exit");
 
-    (void)state;
     give(f, ALLOC(10, 0x1000, 100));
     give(f, (struct event){.kind = EVENT_ELIDED,
                            .time_ns = 20,
@@ -447,11 +432,10 @@ static void elided(void **state)
 }
 
 /* A brk heap of five pages: malloc's own 0x290 bytes and three blocks; see the drawing below. */
-static void footprint(void **state)
+TEST(footprint)
 {
     struct fixture *f = fixture_new("exit");
 
-    (void)state;
     /* page 0: own 0x298, A 100 + 4 slack | page 1: A (freed), nothing live | page 2: B 40, and
      * another stack's 24 | page 3: free | page 4: top */
     give(f, ALLOC(10, HEAP + 0x2a0, 100, .usable = 104, .chunk_flags = GLIBC));
@@ -498,11 +482,10 @@ static void footprint(void **state)
     fixture_free(f);
 }
 
-static void alignment_and_markers(void **state)
+TEST(alignment_and_markers)
 {
     struct fixture *f = fixture_new("exit");
 
-    (void)state;
     give(f, ALLOC(10, 0x1000, 1, .call = LOG_CALL_POSIX_MEMALIGN, .alignment_log2 = 12));
     give(f, (struct event){.kind = EVENT_MARKER, .time_ns = 20, .text = "loaded", .value = 1});
     give(f, ALLOC(30, 0x2000, 1, .call = LOG_CALL_CALLOC));
@@ -517,12 +500,11 @@ static void alignment_and_markers(void **state)
     fixture_free(f);
 }
 
-static void interrupted(void **state)
+TEST(interrupted)
 {
     struct fixture *f = fixture_new("exit");
     volatile sig_atomic_t stop = 1;
 
-    (void)state;
     give(f, ALLOC(10, 0x1000, 1));
     assert_int_equal(statistics_finish(f->statistics, &f->err), 0);
     progress_init(&f->progress, NULL, &stop);
@@ -541,12 +523,11 @@ static void give_part(struct statistics *statistics, uint64_t start, uint64_t rs
 
 /* Bytes inside a heap of the latest heap sample are of the part heap; a sample without parts has
  * none. */
-static void memory_samples(void **state)
+TEST(memory_samples)
 {
     struct fixture *fixture = fixture_new("exit");
     struct statistics *statistics = fixture->statistics;
 
-    (void)state;
     assert_int_equal(statistics_memory_sample(statistics, 1, 10, 100, 60, 40, NULL), 0);
     assert_int_equal(statistics_memory_sample(statistics, 1, 20, 200, 160, 40, NULL), 0);
     assert_int_equal(
@@ -572,11 +553,10 @@ static void memory_samples(void **state)
 }
 
 /* A program that moves the break itself has a heap that reaches as far. */
-static void moved_break(void **state)
+TEST(moved_break)
 {
     struct fixture *fixture = fixture_new("exit");
 
-    (void)state;
     give(fixture, (struct event){.kind = EVENT_ALLOC,
                                  .time_ns = 10,
                                  .address = HEAP + 16,
@@ -597,12 +577,11 @@ static void moved_break(void **state)
 
 /* Three pools gave out the same address: a claim means the smallest block that has room. Live
  * unclaimed bytes are reported by stack, walk by walk. */
-static void claims(void **state)
+TEST(claims)
 {
     static const uint64_t sizes[] = {100, 40, 60};
     struct fixture *fixture = fixture_with_pools("exit", 3);
 
-    (void)state;
     give(fixture, ALLOC(5, HEAP + 0x10, 1000));
     give(fixture, ALLOC(6, HEAP + 0x1010, 70));
     give(fixture, ALLOC(7, HEAP + 0x2010, 7));
@@ -649,18 +628,4 @@ static void claims(void **state)
                   " bytes, ' ') FROM unclaimed_totals",
                   "1:3:2:1007 1:4:1:8 2:3:1:1000 2:4:1:8");
     fixture_free(fixture);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(leaked_and_freed), cmocka_unit_test(temporary),
-        cmocka_unit_test(chains),           cmocka_unit_test(peaks),
-        cmocka_unit_test(fork_child),       cmocka_unit_test(exec_loses_blocks),
-        cmocka_unit_test(inversions),       cmocka_unit_test(elided),
-        cmocka_unit_test(footprint),        cmocka_unit_test(alignment_and_markers),
-        cmocka_unit_test(memory_samples),   cmocka_unit_test(moved_break),
-        cmocka_unit_test(interrupted),      cmocka_unit_test(claims),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

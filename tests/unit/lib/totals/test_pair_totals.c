@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/totals/pair_totals.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
+#include "tests/lib/unit.h"
 
 enum {
     N_FROM = 7,
@@ -33,12 +25,11 @@ static void count(struct both *both, uint32_t from, uint32_t to, uint64_t bytes)
 }
 
 /* Filters add blocks directly or by runs, the importer by runs: all sums equal those of blocks. */
-static void runs_equal_direct_sums(void **state)
+TEST(runs_equal_direct_sums)
 {
     struct both both = {.by_runs = {.n = 0}};
     uint32_t random = 1;
 
-    (void)state;
     for (int i = 0; i < N_BLOCKS; i++) {
         random = random * 1664525u + 1013904223u;
         count(&both, (random >> 8) % N_FROM, (random >> 16) % N_TO, (random >> 20) + 1);
@@ -64,12 +55,11 @@ static void runs_equal_direct_sums(void **state)
 }
 
 /* Changes of live memory are negative when blocks end. */
-static void sums_may_be_negative(void **state)
+TEST(sums_may_be_negative)
 {
     struct hash_map pairs = {.n = 0};
     const struct pair_totals_entry *entry;
 
-    (void)state;
     assert_int_equal(pair_totals_add(&pairs, 1, 2, 3, 1, 10, NULL), 0);
     assert_int_equal(pair_totals_add(&pairs, 1, 2, 3, (uint64_t)-2, (uint64_t)-30, NULL), 0);
     entry = pair_totals_find(&pairs, 1, 2, 3);
@@ -77,14 +67,4 @@ static void sums_may_be_negative(void **state)
     assert_int_equal((int64_t)entry->bytes, -20);
     assert_null(pair_totals_find(&pairs, 1, 3, 2));
     hash_map_done(&pairs);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_equal_direct_sums),
-        cmocka_unit_test(sums_may_be_negative),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,24 +4,18 @@
 #include "recorder/pack/frame_index.h"
 #include "recorder/pack/process_tree.h"
 #include "recorder/session/children.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/recorder/fake_collector.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_EVENTS = 20000,
@@ -130,7 +124,7 @@ static void check_totals(const struct fixture *fixture, uint32_t n_logs, uint64_
     assert_int_equal(totals.n_events, n_events);
 }
 
-static void a_childs_log_is_packed_while_it_runs(void **state)
+TEST_WITH(a_childs_log_is_packed_while_it_runs, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -179,7 +173,7 @@ static void receive_of_the_end(struct fixture *fixture)
 
 /* exec keeps the PID: only the recorder learns how that image ended, and waits for it. The kernel's
  * counts may include the image before. */
-static void the_end_of_an_executed_image_is_the_programs(void **state)
+TEST_WITH(the_end_of_an_executed_image_is_the_programs, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -187,7 +181,7 @@ static void the_end_of_an_executed_image_is_the_programs(void **state)
     check_end(fixture, LOG_END_SIGNAL, SIGSEGV, 0);
 }
 
-static void the_kernels_count_of_a_fork_is_its_own(void **state)
+TEST_WITH(the_kernels_count_of_a_fork_is_its_own, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -197,7 +191,7 @@ static void the_kernels_count_of_a_fork_is_its_own(void **state)
 }
 
 /* No process waited for it, but it writes nothing any more. */
-static void a_zombie_is_over(void **state)
+TEST_WITH(a_zombie_is_over, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     siginfo_t info;
@@ -220,7 +214,7 @@ static void announce_exec(const struct fixture *fixture, pid_t pid)
     live_log_close(&log);
 }
 
-static void a_replaced_image_is_over_though_its_process_is_not(void **state)
+TEST_WITH(a_replaced_image_is_over_though_its_process_is_not, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -246,7 +240,7 @@ static rlim_t set_descriptors(rlim_t n)
 }
 
 /* CH-1: it cannot be seen whether it is there. */
-static void without_a_descriptor_nothing_is_over(void **state)
+TEST_WITH(without_a_descriptor_nothing_is_over, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -264,7 +258,7 @@ static void without_a_descriptor_nothing_is_over(void **state)
     check_totals(fixture, 1, N_EVENTS);
 }
 
-static void a_log_waits_for_a_descriptor(void **state)
+TEST_WITH(a_log_waits_for_a_descriptor, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -279,7 +273,7 @@ static void a_log_waits_for_a_descriptor(void **state)
     assert_true(children_step(fixture->children, 2 * second_ns) > 0);
 }
 
-static void without_inotify_the_folder_is_read(void **state)
+TEST_WITH(without_inotify_the_folder_is_read, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -319,7 +313,7 @@ static int events_that_are_kept(void)
     return n;
 }
 
-static void what_inotify_lost_is_found(void **state)
+TEST_WITH(what_inotify_lost_is_found, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     int n = events_that_are_kept();
@@ -332,7 +326,7 @@ static void what_inotify_lost_is_found(void **state)
 }
 
 /* It may fail. */
-static void an_exec_that_is_only_announced_ends_nothing(void **state)
+TEST_WITH(an_exec_that_is_only_announced_ends_nothing, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -344,7 +338,7 @@ static void an_exec_that_is_only_announced_ends_nothing(void **state)
     assert_int_equal(access(fixture->live_path, F_OK), 0);
 }
 
-static void an_existing_target_stays_and_so_does_the_raw_log(void **state)
+TEST_WITH(an_existing_target_stays_and_so_does_the_raw_log, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     int fd = open(fixture->child_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -383,7 +377,7 @@ static void refuse_one(struct fixture *fixture, struct process_tree *process_tre
 }
 
 /* A child whose log cannot be packed, because there is such a file. */
-static void what_cannot_be_packed_may_still_be_written(void **state)
+TEST_WITH(what_cannot_be_packed_may_still_be_written, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct process_tree *process_tree = process_tree_new();
@@ -399,7 +393,7 @@ static void what_cannot_be_packed_may_still_be_written(void **state)
     process_tree_free(process_tree);
 }
 
-static void what_cannot_be_packed_is_counted_when_its_process_has_ended(void **state)
+TEST_WITH(what_cannot_be_packed_is_counted_when_its_process_has_ended, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct process_tree *process_tree = process_tree_new();
@@ -424,7 +418,7 @@ static bool is_link(const char *path)
 }
 
 /* PG-3: otherwise its frames would have no owner. */
-static void the_header_is_written_before_what_has_no_room(void **state)
+TEST_WITH(the_header_is_written_before_what_has_no_room, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     const struct rlimit most = {.rlim_cur = LOG_FILE_HEADER_BYTES + 64, .rlim_max = RLIM_INFINITY};
@@ -443,7 +437,7 @@ static void the_header_is_written_before_what_has_no_room(void **state)
     assert_int_equal(access(fixture->live_path, F_OK), 0);
 }
 
-static void the_word_of_an_earlier_run_is_no_word_of_this_one(void **state)
+TEST_WITH(the_word_of_an_earlier_run_is_no_word_of_this_one, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct process_tree *process_tree = process_tree_new();
@@ -460,7 +454,7 @@ static void the_word_of_an_earlier_run_is_no_word_of_this_one(void **state)
 }
 
 /* The name is free then, and a later log of that name is found. */
-static void the_word_of_a_child_does_not_stay(void **state)
+TEST_WITH(the_word_of_a_child_does_not_stay, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct process_tree *process_tree = process_tree_new();
@@ -479,7 +473,7 @@ static void the_word_of_a_child_does_not_stay(void **state)
 }
 
 /* By its number the next image is looked for. */
-static void the_word_of_an_image_of_the_program_stays_to_the_end(void **state)
+TEST_WITH(the_word_of_an_image_of_the_program_stays_to_the_end, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     char first_path[128];
@@ -496,7 +490,7 @@ static void the_word_of_an_image_of_the_program_stays_to_the_end(void **state)
     assert_false(is_link(first_path));
 }
 
-static void other_files_are_left_alone(void **state)
+TEST_WITH(other_files_are_left_alone, set_up, tear_down)
 {
     static const char *const names[] = {".live", ".12.live", ".x.1.live", ".12.x.live",
                                         ".12.1.old"};
@@ -517,7 +511,7 @@ static void other_files_are_left_alone(void **state)
     }
 }
 
-static void an_abandoned_log_has_no_recorder(void **state)
+TEST_WITH(an_abandoned_log_has_no_recorder, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct live_log log;
@@ -583,7 +577,7 @@ static void end_while_asked(struct fixture *fixture, const struct report_service
 }
 
 /* CH-3: whichever other process has a log that fills up. */
-static void no_importer_that_continues_is_waited_for(void **state)
+TEST_WITH(no_importer_that_continues_is_waited_for, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     const struct report_service_programs programs = {.import = fixture->deaf_path,
@@ -601,7 +595,7 @@ static void no_importer_that_continues_is_waited_for(void **state)
     check_totals(fixture, 1, N_EVENTS);
 }
 
-static void what_is_over_is_finished_before_the_others_are_left(void **state)
+TEST_WITH(what_is_over_is_finished_before_the_others_are_left, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     const struct report_service_programs programs = {.import = fixture->deaf_path,
@@ -611,44 +605,4 @@ static void what_is_over_is_finished_before_the_others_are_left(void **state)
     assert_int_equal(children_settle(fixture->children, 2 * second_ns), 0);
     children_abandon(fixture->children);
     check_totals(fixture, 1, N_EVENTS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_childs_log_is_packed_while_it_runs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_end_of_an_executed_image_is_the_programs, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(the_kernels_count_of_a_fork_is_its_own, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_zombie_is_over, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_replaced_image_is_over_though_its_process_is_not, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(without_a_descriptor_nothing_is_over, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_log_waits_for_a_descriptor, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(without_inotify_the_folder_is_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_inotify_lost_is_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_exec_that_is_only_announced_ends_nothing, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(an_existing_target_stays_and_so_does_the_raw_log, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_cannot_be_packed_may_still_be_written, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_cannot_be_packed_is_counted_when_its_process_has_ended,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_header_is_written_before_what_has_no_room, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(the_word_of_an_earlier_run_is_no_word_of_this_one, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(the_word_of_a_child_does_not_stay, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_word_of_an_image_of_the_program_stays_to_the_end,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(other_files_are_left_alone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_abandoned_log_has_no_recorder, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_importer_that_continues_is_waited_for, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_is_over_is_finished_before_the_others_are_left, set_up,
-                                        tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Samples from outside equal what the process itself knows about its heaps. */
 #include "recorder/session/memory_sampler.h"
+#include "tests/lib/unit.h"
 
 #include <malloc.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static const uint64_t second_ns = 1000000000;
 
@@ -49,13 +43,12 @@ static void skip_without_glibc_heaps(void)
 #endif
 }
 
-static void the_first_heap_ends_at_the_break(void **state)
+TEST(the_first_heap_ends_at_the_break)
 {
     struct memory_sampler *samples;
     const struct log_sample *heap;
     void *block;
 
-    (void)state;
     skip_without_glibc_heaps();
     block = malloc(100);
     samples = take_at(second_ns);
@@ -73,13 +66,12 @@ static void *allocate(void *arg)
     return malloc(5000);
 }
 
-static void the_arena_of_another_thread_is_found(void **state)
+TEST(the_arena_of_another_thread_is_found)
 {
     struct memory_sampler *samples;
     pthread_t thread;
     void *block;
 
-    (void)state;
     skip_without_glibc_heaps();
     mallopt(M_ARENA_MAX, 8);
     assert_int_equal(pthread_create(&thread, NULL, allocate, NULL), 0);
@@ -91,7 +83,7 @@ static void the_arena_of_another_thread_is_found(void **state)
     free(block);
 }
 
-static void memory_that_is_touched_counts(void **state)
+TEST(memory_that_is_touched_counts)
 {
     enum {
         TOUCHED_BYTES = 32 << 20
@@ -100,7 +92,6 @@ static void memory_that_is_touched_counts(void **state)
     char *block = malloc(TOUCHED_BYTES);
     struct memory_sampler *after;
 
-    (void)state;
     assert_non_null(block);
     memset(block, 1, TOUCHED_BYTES);
     after = take_at(0);
@@ -114,7 +105,7 @@ static void memory_that_is_touched_counts(void **state)
 }
 
 /* Mapped one by one, one mapping to the kernel: each has its own pages. */
-static void pages_are_reported_where_they_lie(void **state)
+TEST(pages_are_reported_where_they_lie)
 {
     enum {
         PAGES = 200,
@@ -131,7 +122,6 @@ static void pages_are_reported_where_they_lie(void **state)
     struct memory_sampler *samples;
     uint64_t bytes = 0;
 
-    (void)state;
     assert_true(start != MAP_FAILED);
     for (size_t i = 0; i < RUNS; i++)
         memset(start + touched[i].first * page, 1, touched[i].n * page);
@@ -168,14 +158,13 @@ static struct log_sample last_of(const struct memory_sampler *samples, uint64_t 
 }
 
 /* Sanitizers map much more than fits; their samples have no parts. */
-static void the_parts_end_with_stack_shared_memory_and_files(void **state)
+TEST(the_parts_end_with_stack_shared_memory_and_files)
 {
     const size_t shared_bytes = 4 << 20;
     char *shared =
         mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     struct memory_sampler *samples;
 
-    (void)state;
     skip_without_glibc_heaps();
     assert_true(shared != MAP_FAILED);
     memset(shared, 1, shared_bytes);
@@ -200,7 +189,7 @@ static void the_parts_end_with_stack_shared_memory_and_files(void **state)
 }
 
 /* Too many runs of pages in one mapping are merged where gaps are smallest; no byte is lost. */
-static void many_runs_keep_their_bytes(void **state)
+TEST(many_runs_keep_their_bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const size_t n_pages = 20000;
@@ -210,7 +199,6 @@ static void many_runs_keep_their_bytes(void **state)
     uint64_t bytes = 0;
     uint32_t n = 0;
 
-    (void)state;
     skip_without_glibc_heaps();
     assert_true(start != MAP_FAILED);
     assert_int_equal(madvise(start, n_pages * page, MADV_NOHUGEPAGE), 0);
@@ -234,7 +222,7 @@ static void many_runs_keep_their_bytes(void **state)
 
 /* Mappings grow, shrink and merge between two reads of smaps. The addresses are not of this
  * process: its pagemap has no resident pages there. */
-static void a_mapping_that_is_repeated_counts_once(void **state)
+TEST(a_mapping_that_is_repeated_counts_once)
 {
     static const char text[] =
         "10000-14000 rw-p 00000000 00:00 0\nRss: 16 kB\nAnonymous: 16 kB\n"
@@ -260,7 +248,6 @@ static void a_mapping_that_is_repeated_counts_once(void **state)
     uint64_t bytes = 0;
     size_t n = 0;
 
-    (void)state;
     assert_non_null(samples);
     assert_non_null(smaps);
     memory_sampler_init(samples, getpid(), 100, 0);
@@ -285,13 +272,12 @@ static void a_mapping_that_is_repeated_counts_once(void **state)
 }
 
 /* After a long walk there is a pause; a change of the total makes the next one earlier. */
-static void parts_follow_changes_within_their_share(void **state)
+TEST(parts_follow_changes_within_their_share)
 {
     const size_t grown_bytes = 32 << 20;
     struct memory_sampler *samples;
     uint64_t first_ns;
 
-    (void)state;
     skip_without_glibc_heaps();
     samples = take_at(second_ns);
     first_ns = last_of(samples, LOG_SAMPLE_PARTS).monotonic_ns;
@@ -317,11 +303,10 @@ static void parts_follow_changes_within_their_share(void **state)
     free(samples);
 }
 
-static void a_process_that_is_gone_gives_nothing(void **state)
+TEST(a_process_that_is_gone_gives_nothing)
 {
     struct memory_sampler *samples = calloc(1, sizeof(*samples));
 
-    (void)state;
     assert_non_null(samples);
     memory_sampler_init(samples, 0x3fffffff, 100, 0);
     memory_sampler_take(samples, 10 * second_ns);
@@ -329,32 +314,13 @@ static void a_process_that_is_gone_gives_nothing(void **state)
     free(samples);
 }
 
-static void zero_means_never(void **state)
+TEST(zero_means_never)
 {
     struct memory_sampler *samples = calloc(1, sizeof(*samples));
 
-    (void)state;
     assert_non_null(samples);
     memory_sampler_init(samples, getpid(), 0, 0);
     assert_true(memory_sampler_take(samples, 10 * second_ns) == UINT64_MAX);
     assert_int_equal(samples->n_samples, 0);
     free(samples);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_heap_ends_at_the_break),
-        cmocka_unit_test(the_arena_of_another_thread_is_found),
-        cmocka_unit_test(memory_that_is_touched_counts),
-        cmocka_unit_test(pages_are_reported_where_they_lie),
-        cmocka_unit_test(the_parts_end_with_stack_shared_memory_and_files),
-        cmocka_unit_test(many_runs_keep_their_bytes),
-        cmocka_unit_test(a_mapping_that_is_repeated_counts_once),
-        cmocka_unit_test(parts_follow_changes_within_their_share),
-        cmocka_unit_test(a_process_that_is_gone_gives_nothing),
-        cmocka_unit_test(zero_means_never),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
