@@ -208,13 +208,9 @@ def refused(tools, place):
     if outcome.returncode != 2 or "--heap-image cannot be used with --sample-bytes" not in outcome.stderr:
         raise Failure(f"samples: {outcome.stderr}")
     refuse(tools, place, "a signal", "a signal killed it", ["sh", "-c", "kill -9 $$"], 137)
-    if workload("seccomp_filter").exists():
-        plain = subprocess.run([workload("seccomp_filter")], capture_output=True)
-        refuse(tools, place, "a filter", "seccomp filter", [workload("seccomp_filter")], plain.returncode)
-    for name in ("births_address_sanitizer", "leak_c_address_sanitizer"):
-        if workload(name).exists():
-            plain = subprocess.run([workload(name)], capture_output=True, cwd=place)
-            refuse(tools, place, name, "allocator that is not recorded", [workload(name)], plain.returncode)
+    filtered = [workload("restricted"), "filter"]
+    plain = subprocess.run(filtered, capture_output=True)
+    refuse(tools, place, "a filter", "seccomp filter", filtered, plain.returncode)
     refuse_traced(tools, place)
 
 
