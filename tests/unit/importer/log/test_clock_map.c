@@ -20,50 +20,6 @@ static struct clock_map make(const struct clock_pair *pairs, size_t n, uint64_t 
     return map;
 }
 
-TEST(test_monotonic_is_itself)
-{
-    struct clock_map map;
-    struct clock_cursor cursor = {0};
-
-    clock_map_init(&map, true);
-    assert_int_equal(clock_map_add(&map, 5, 500), 0);
-    bool is_late;
-    assert_int_equal(clock_map_make(&map, 1, &is_late), 0);
-    assert_int_equal(clock_map_ns(&map, 12345), 12345);
-    assert_int_equal(clock_map_fixed_ns(&map, &cursor, 3), 3 << CLOCK_MAP_FRACTION_BITS);
-    assert_true(clock_map_ns(&map, UINT64_MAX) < UINT64_MAX);
-    clock_map_done(&map);
-}
-
-/* 2.5 ticks per ns between two readings a minute apart, and beyond both. */
-TEST(test_two_pairs)
-{
-    const struct clock_pair pairs[] = {{5000 * SECOND, 100 * SECOND},
-                                       {5150 * SECOND, 160 * SECOND}};
-    struct clock_map map = make(pairs, 2, 1);
-
-    assert_int_equal(clock_map_ns(&map, 5000 * SECOND), 100 * SECOND);
-    assert_in_range(clock_map_ns(&map, 5075 * SECOND), 130 * SECOND - 20, 130 * SECOND);
-    assert_in_range(clock_map_ns(&map, 5150 * SECOND), 160 * SECOND - 20, 160 * SECOND);
-    assert_in_range(clock_map_ns(&map, 5300 * SECOND), 220 * SECOND - 40, 220 * SECOND);
-    assert_in_range(clock_map_ns(&map, 4900 * SECOND), 60 * SECOND, 60 * SECOND + 40);
-    assert_int_equal(clock_map_ns(&map, 0), 0);
-    clock_map_done(&map);
-}
-
-/* The order of ticks inside a nanosecond survives. */
-TEST(test_fractions)
-{
-    const struct clock_pair pairs[] = {{SECOND, SECOND}, {4 * SECOND, 2 * SECOND}};
-    struct clock_map map = make(pairs, 2, 1);
-    struct clock_cursor cursor = {0};
-
-    for (uint64_t ticks = SECOND; ticks < SECOND + 1000; ticks++)
-        assert_true(clock_map_fixed_ns(&map, &cursor, ticks)
-                    < clock_map_fixed_ns(&map, &cursor, ticks + 1));
-    clock_map_done(&map);
-}
-
 /* The rate changes by 100 ppm half way, as a clock being slewed does. */
 TEST(test_drift_is_followed)
 {
@@ -100,45 +56,6 @@ TEST(test_late_readings_are_left_out)
     clock_map_done(&map);
 }
 
-/* A log with many events soon has knots. */
-TEST(test_many_pairs_close_soon)
-{
-    struct clock_pair pairs[1000];
-
-    for (uint64_t i = 0; i < 1000; i++) {
-        pairs[i].ticks = SECOND + i * SECOND / 2000; /* each 0.25 ms at 2 ticks per ns */
-        pairs[i].ns = SECOND + i * SECOND / 4000 + (i % 7 == 3 ? 5000000 : 0);
-    }
-    struct clock_map map = make(pairs, 1000, 1);
-    assert_in_range(map.n_knots, 250 / 20, 250 / 2);
-    assert_true(map.pairs[map.n_closed - 1].ticks > pairs[999 - 10 * 4].ticks);
-    for (uint64_t i = 0; i < 1000; i++) {
-        uint64_t right = SECOND + i * SECOND / 4000;
-        assert_in_range(clock_map_ns(&map, pairs[i].ticks), right - 1000, right + 1000);
-    }
-    clock_map_done(&map);
-}
-
-/* A segment that is in the pool and packed gives its reading twice, for a while. In bursts of eight
- * the last one is the first that could close a stretch. */
-TEST(test_pairs_read_twice)
-{
-    struct clock_pair pairs[1600];
-    struct clock_map once, twice;
-
-    for (uint64_t i = 0; i < 800; i++) {
-        uint64_t ns = i / 8 * 30000000 + i % 8 * 400000;
-        pairs[i] = pairs[800 + i] =
-            (struct clock_pair){.ticks = SECOND + 2 * ns, .ns = SECOND + ns + i * 7 % 5 * 100};
-    }
-    once = make(pairs, 800, 1);
-    twice = make(pairs, 1600, 1);
-    assert_int_equal(once.n_knots, twice.n_knots);
-    assert_true(clock_map_digest(&once, UINT64_MAX) == clock_map_digest(&twice, UINT64_MAX));
-    clock_map_done(&once);
-    clock_map_done(&twice);
-}
-
 /* For any pairs, time does not run backwards, and there are few knots. */
 TEST(test_never_backwards)
 {
@@ -165,24 +82,6 @@ TEST(test_never_backwards)
         }
         clock_map_done(&map);
     }
-}
-
-TEST(test_borrowed_rate)
-{
-    const struct clock_pair pair = {SECOND, 7 * SECOND};
-    struct clock_map map = make(&pair, 1, 1ull << 31); /* half a ns per tick */
-
-    assert_int_equal(clock_map_ns(&map, SECOND), 7 * SECOND);
-    assert_int_equal(clock_map_ns(&map, SECOND + 1000), 7 * SECOND + 500);
-    clock_map_done(&map);
-}
-
-TEST(test_no_pairs_at_all)
-{
-    struct clock_map map = make(NULL, 0, 1ull << 32);
-
-    assert_int_equal(clock_map_ns(&map, 1000), 1001);
-    clock_map_done(&map);
 }
 
 /* Readings of a log that grows: some seconds of four threads, a few of them late, in the order of
@@ -244,30 +143,6 @@ TEST(test_made_bit_by_bit)
         clock_map_done(&map);
         clock_map_done(&whole);
     }
-}
-
-/* CM-4, and what breaks it: a pair that was written down seconds after it was read. */
-TEST(test_digest_of_what_is_final)
-{
-    struct clock_map early, later, late;
-    struct clock_map *const maps[] = {&early, &later, &late};
-    bool is_late;
-
-    for (int m = 0; m < 3; m++) {
-        clock_map_init(maps[m], false);
-        for (uint64_t i = 1; i <= (m == 1 ? 90u : 60u); i++) /* each is read 500 to 900 ns late */
-            assert_int_equal(
-                clock_map_add(maps[m], i * 300000000, i * 100000000 + 500 + i % 5 * 100), 0);
-    }
-    assert_int_equal(clock_map_add(&late, 8250000000, 2750000000), 0);
-    for (int m = 0; m < 3; m++)
-        assert_int_equal(clock_map_make(maps[m], 0, &is_late), 0);
-    uint64_t digest = clock_map_digest(&early, early.final_ticks);
-    assert_true(early.final_ticks > 8250000000 && later.final_ticks > early.final_ticks);
-    assert_true(clock_map_digest(&later, early.final_ticks) == digest);
-    assert_true(clock_map_digest(&late, early.final_ticks) != digest);
-    for (int m = 0; m < 3; m++)
-        clock_map_done(maps[m]);
 }
 
 /* If no thread is delayed, all knots are final; a reading of the pool equals that of the packed

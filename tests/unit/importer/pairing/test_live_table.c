@@ -109,22 +109,6 @@ TEST(prefetch_slots)
     live_table_done(&table);
 }
 
-/* One address again and again must not fill the slots with traces of it. */
-TEST(one_address)
-{
-    struct live_table table;
-
-    live_table_init(&table);
-    for (int i = 0; i < 1000000; i++) {
-        struct live_block *block;
-        assert_int_equal(live_table_add(&table, 0x1000, &block, NULL), 0);
-        live_table_remove(&table, block);
-    }
-    assert_int_equal(table.n_pieces, 1);
-    assert_true(table.n_slots <= 256);
-    live_table_done(&table);
-}
-
 TEST(memory_per_block)
 {
     struct live_table table;
@@ -138,28 +122,5 @@ TEST(memory_per_block)
                          + table.n_slots * sizeof *table.slots;
         assert_true(n_bytes <= table.n_blocks * 65 + 8 * 1024); /* LT-2 */
     }
-    live_table_done(&table);
-}
-
-/* So many that they lie in slabs, of which the last one is not full. */
-TEST(many_blocks)
-{
-    enum {
-        N_BLOCKS = 700000
-    };
-    struct live_table table;
-    struct live_block *block;
-
-    live_table_init(&table);
-    for (unsigned i = 1; i <= N_BLOCKS; i++) {
-        assert_int_equal(live_table_add(&table, address_of(i), &block, NULL), 0);
-        assert_int_equal(block->size, 0);
-        block->size = i;
-    }
-    for (unsigned i = 1; i <= N_BLOCKS; i += 2)
-        live_table_remove(&table, live_table_find(&table, address_of(i)));
-    for (unsigned i = 2; i <= N_BLOCKS; i += 2)
-        assert_int_equal(live_table_find(&table, address_of(i))->size, i);
-    live_table_check(&table);
     live_table_done(&table);
 }

@@ -13,7 +13,6 @@ enum {
     N_THREADS = 4,
     X = 0x1000,
     Y = 0x2000,
-    Z = 0x3000,
     FAR = 20000, /* ns; more than an inversion can be */
 };
 
@@ -215,58 +214,6 @@ static const struct pairing_process forked = {.is_forked = true};
 static const struct pairing_process late = {.has_untracked_blocks = true};
 static const struct pairing_process lossy = {.has_lost_events = true};
 
-/* PA-1, PA-2, PA-4 */
-TEST(plain_lives)
-{
-    struct story story;
-
-    start(&story, whole);
-    allocated(&story, 10, 1, X);
-    allocated(&story, 20, 1, Y);
-    freed(&story, 30, 1, X);
-    allocated(&story, 40, 2, X); /* the address again */
-    freed(&story, 50, 1, X);
-    finish(&story, "born1 born2 freed1@30by1+1 born3 freed3@50by1 leaked2 ", COUNTS());
-}
-
-/* The same address in two processes is two blocks. */
-TEST(processes_are_apart)
-{
-    struct story story;
-
-    start(&story, whole);
-    allocated(&story, 10, 1, X);
-    give(&story, (struct event){
-                     .kind = EVENT_ALLOC, .time_ns = 20, .process = 2, .thread = 3, .address = X});
-    give(&story, (struct event){
-                     .kind = EVENT_FREE, .time_ns = 30, .process = 2, .thread = 3, .address = X});
-    finish(&story, "born1 born2 freed2@30by3+0 leaked1 ", COUNTS());
-}
-
-TEST(exec_loses)
-{
-    struct story story;
-
-    start(&story, (struct pairing_process){.ended_in_exec = true});
-    allocated(&story, 10, 1, X);
-    finish(&story, "born1 exec1 ", COUNTS());
-}
-
-/* PA-3 */
-TEST(chains)
-{
-    struct story story;
-
-    start(&story, whole);
-    allocated(&story, 10, 1, X);
-    realloc_begin(&story, 20, 1, X);
-    allocated(&story, 21, 2, X); /* between the halves another thread is given the old address */
-    realloc_end(&story, 22, 1, Y);
-    freed(&story, 30, 1, Y);
-    finish(&story, "born1 realloc1@20by1 born2 born3<1 freed3@30by1+0 chain1..3:2 leaked2 ",
-           COUNTS());
-}
-
 /* A block has the group of its allocation until it is moved; its free has both. */
 TEST(groups)
 {
@@ -349,24 +296,6 @@ TEST(unknown_free_then_allocation)
         emit(&expected, "%sborn1 freed1@160by2 ", cases[i].unmatched);
         finish(&story, expected.text, cases[i].counts);
     }
-}
-
-TEST(inherited_frees)
-{
-    struct story story;
-
-    start(&story, forked);
-    freed(&story, 100, 1, X);
-    freed(&story, 110, 1, Y);
-    realloc_begin(&story, 120, 1, Z); /* which gives it back, too */
-    realloc_end(&story, 130, 1, X);
-    assert_int_equal(pairing_inherited_frees(story.pairing, 1), 3);
-    finish(&story, "born1 leaked1 ", COUNTS());
-
-    start(&story, late);
-    realloc_begin(&story, 120, 1, Z);
-    realloc_end(&story, 130, 1, X);
-    finish(&story, "born1 leaked1 ", COUNTS(.untracked_frees = 1));
 }
 
 /* PA-6: one unknown free that nothing explains shows that allocations are missing. */
@@ -486,44 +415,6 @@ TEST(many_at_once)
     finish(&story, expected.text, COUNTS(.clock_inversions = 1, .unknown_frees = 40));
 }
 
-/* Blocks elided by the recorder count as others between an allocation and its free. */
-TEST(elided_between)
-{
-    struct story story;
-
-    start(&story, whole);
-    allocated(&story, 10, 1, X);
-    give(&story, (struct event){
-                     .kind = EVENT_ELIDED_ALLOCATIONS, .time_ns = 20, .thread = 1, .n_elided = 5});
-    freed(&story, 30, 1, X);
-    finish(&story, "born1 freed1@30by1+5 ", COUNTS());
-}
-
-/* PA-4: a block that a thread leaves to the next one with its number is freed by another thread,
- * though the next one makes and frees blocks itself. */
-TEST(next_owner_of_a_number)
-{
-    struct story story;
-
-    start(&story, whole);
-    allocated(&story, 10, 1, X);
-    allocated(&story, 11, 1, X + 16);
-    freed(&story, 12, 1, X + 16);
-    give(&story, (struct event){.kind = EVENT_NEXT_OWNER, .time_ns = 20, .thread = 1});
-    freed(&story, 30, 1, X);
-    allocated(&story, 40, 1, Y);
-    allocated(&story, 41, 1, X);
-    freed(&story, 50, 1, Y);
-    give(&story, (struct event){.kind = EVENT_NEXT_OWNER, .time_ns = 60, .thread = 1});
-    allocated(&story, 61, 1, Y);
-    freed(&story, 62, 1, X);
-    freed(&story, 63, 1, Y);
-    finish(&story,
-           "born1 born2 freed2@12by1+0 freed1@30by1 born3 born4 freed3@50by1+1 born5 freed4@62by1 "
-           "freed5@63by1+0 ",
-           COUNTS());
-}
-
 static const struct live_block *plain_allocation(struct story *story, const struct event *event)
 {
     struct live_table_prefetch_slot prefetch_slot;
@@ -565,33 +456,4 @@ TEST(ids_are_given_once)
     assert_int_equal(pairing_event(story.pairing, &event, &err), 0);
     assert_null(pairing_find(story.pairing, 1, Y));
     pairing_free(story.pairing);
-}
-
-/* Leaks are reported in runs, but not for chains, nor if blocks have groups or were lost at
- * exec. */
-TEST(left_in_runs)
-{
-    const struct pairing_process executed = {.ended_in_exec = true};
-    struct story story;
-
-    start_with(&story, whole, true);
-    allocated(&story, 10, 1, X);
-    allocated(&story, 11, 1, 0x3000);
-    allocated(&story, 12, 1, 0x4000);
-    freed(&story, 13, 1, 0x3000);
-    realloc_begin(&story, 20, 1, X);
-    realloc_end(&story, 22, 1, Y);
-    finish(&story,
-           "born1 born2 born3 freed2@13by1+1 realloc1@20by1 born4<1 run:3 leaked4 chain1..4:2 ",
-           COUNTS());
-
-    start_with(&story, whole, true);
-    allocated(&story, 10, 1, X);
-    give(&story,
-         (struct event){.kind = EVENT_ALLOC, .time_ns = 20, .thread = 1, .address = Y, .group = 7});
-    finish(&story, "born1 in7:born2 leaked1 in7:leaked2 ", COUNTS());
-
-    start_with(&story, executed, true);
-    allocated(&story, 10, 1, X);
-    finish(&story, "born1 exec1 ", COUNTS());
 }

@@ -81,30 +81,6 @@ static void assert_sites(sqlite3 *db, const char *expected)
     sqlite3_finalize(statement);
 }
 
-TEST_WITH(test_default_rules, open_tree, close_tree)
-{
-    struct error err;
-
-    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
-    assert_sites(*state,
-                 "1 main 10, 2 _Z9make_listv 20, 3 _Z5swellv 31, 4 _Z5swellv 31, 5 main 10, "
-                 "6 start_thread -, 7 __libc_malloc -, 8 worker 40, 9 _Z5makerIiESsv 50");
-}
-
-TEST_WITH(test_changed_rules_apply_again, open_tree, close_tree)
-{
-    struct error err;
-
-    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
-    execute(*state, "DELETE FROM call_site_rules;"
-                    "INSERT INTO call_site_rules(target, pattern) VALUES ('function', 'swell'),"
-                    " ('source', '/usr/include/*'), ('object', '*/libc.so.*')");
-    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
-    assert_sites(
-        *state, "1 main 10, 2 _Z9make_listv 20, 3 _Z9make_listv 20, 4 _Z9make_listv 20, 5 main 10, "
-                "6 start_thread -, 7 __libc_malloc -, 8 worker 40, 9 _Z5makerIiESsv 50");
-}
-
 /* Is a function of that name, called by make_list, the call site of what it allocates? */
 static bool is_blamed(sqlite3 *db, const char *name)
 {
@@ -205,57 +181,6 @@ TEST_WITH(test_wrappers_are_not_blamed, open_tree, close_tree)
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (is_blamed(*state, names[i]))
             fail_msg("%s is blamed", names[i]);
-}
-
-TEST_WITH(test_no_unused_sites, open_tree, close_tree)
-{
-    struct error err;
-    sqlite3_stmt *statement;
-
-    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
-    sqlite3_prepare_v2(*state,
-                       "SELECT count(*), (SELECT count(DISTINCT call_site_id) FROM backtraces)"
-                       " FROM call_sites",
-                       -1, &statement, NULL);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    assert_int_equal(sqlite3_column_int(statement, 0), 7);
-    assert_int_equal(sqlite3_column_int(statement, 1), 7);
-    sqlite3_finalize(statement);
-}
-
-/* Requests that look for other call sites skip the same. */
-TEST_WITH(test_what_is_skipped_is_written, open_tree, close_tree)
-{
-    struct error err;
-    sqlite3_stmt *statement;
-
-    execute(*state, "INSERT INTO skipped_code VALUES ('function', 999)");
-    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
-    sqlite3_prepare_v2(*state, "SELECT group_concat(target || ' ' || id, ', ') FROM skipped_code",
-                       -1, &statement, NULL);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    assert_string_equal((const char *)sqlite3_column_text(statement, 0),
-                        "function 3, function 5, object 2, source 2");
-    sqlite3_finalize(statement);
-}
-
-/* Without symbols a module is not one place: the calls are. */
-TEST_WITH(test_calls_without_symbols, open_tree, close_tree)
-{
-    struct error err;
-    sqlite3_stmt *statement;
-
-    execute(*state, "UPDATE frame_lines SET function_id = NULL, source_id = NULL, line = NULL"
-                    " WHERE frame_id IN (2, 6)");
-    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
-    sqlite3_prepare_v2(*state,
-                       "SELECT group_concat(backtrace_id || ' ' || object_offset, ', ') FROM"
-                       " (SELECT * FROM backtraces JOIN call_sites USING (call_site_id)"
-                       " ORDER BY backtrace_id) WHERE object_offset IS NOT NULL",
-                       -1, &statement, NULL);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    assert_string_equal((const char *)sqlite3_column_text(statement, 0), "2 32, 8 64");
-    sqlite3_finalize(statement);
 }
 
 /* A function without a name is a part of the wrapper of its library that calls it, unless that

@@ -58,34 +58,6 @@ static void check(const struct heap_ranges *ranges, uint32_t id, uint32_t proces
     assert_int_equal(heap->end, end);
 }
 
-/* HR-1, HR-2: the main arena over a gap, an arena in its own 64 MiB, and nothing for own
- * mappings. */
-TEST(glibc)
-{
-    struct heap_ranges *ranges = new_ranges();
-
-    allocated(ranges, 1, MAIN, MAIN_HEAP + 0x290, 100);
-    allocated(ranges, 1, MAIN, MAIN_HEAP + 20 * MIB, 100);
-    allocated(ranges, 1, IN_ARENA, ARENA + 0x8c0, 100);
-    allocated(ranges, 1, IN_ARENA, ARENA + 64 * MIB + 0x30, 5000);
-    allocated(ranges, 1, OWN_MAPPING, ARENA + 128 * MIB + 16, 1000000);
-    allocated(ranges, 2, MAIN, MAIN_HEAP + 0x290, 100);
-    assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
-    assert_int_equal(heap_ranges_count(ranges), 4);
-    check(ranges, 1, 1, LOG_HEAP_BRK, MAIN_HEAP, MAIN_HEAP + 20 * MIB + 4096);
-    check(ranges, 2, 1, LOG_HEAP_ARENA, ARENA, ARENA + 4096);
-    check(ranges, 3, 1, LOG_HEAP_ARENA, ARENA + 64 * MIB, ARENA + 64 * MIB + 8192);
-    check(ranges, 4, 2, LOG_HEAP_BRK, MAIN_HEAP, MAIN_HEAP + 4096);
-    assert_int_equal(heap_ranges_find(ranges, 1, MAIN_HEAP + 10 * MIB), 1);
-    assert_int_equal(heap_ranges_find(ranges, 1, ARENA + 0x8c0), 2);
-    assert_int_equal(heap_ranges_find(ranges, 2, MAIN_HEAP), 4);
-    assert_int_equal(heap_ranges_find(ranges, 2, ARENA), 0);
-    assert_int_equal(heap_ranges_find(ranges, 1, MAIN_HEAP - 1), 0);
-    assert_int_equal(heap_ranges_find(ranges, 1, ARENA + 128 * MIB + 16), 0);
-    assert_int_equal(heap_ranges_get(ranges, 1)->lowest_block, MAIN_HEAP + 0x290);
-    heap_ranges_free(ranges);
-}
-
 /* A 32-bit program: arenas lie in 1 MiB each, and a header has 4 bytes. */
 TEST(narrow)
 {
@@ -107,42 +79,6 @@ TEST(narrow)
     assert_int_equal(heap_ranges_get(ranges, 1)->header_bytes, 4);
     assert_int_equal(heap_ranges_get(ranges, 3)->header_bytes, 4);
     assert_int_equal(heap_ranges_get(ranges, 5)->header_bytes, 8);
-    heap_ranges_free(ranges);
-}
-
-/* Blocks of an unknown allocator: one heap per range. */
-TEST(foreign)
-{
-    struct heap_ranges *ranges = new_ranges();
-
-    for (uint64_t i = 0; i < 4; i++)
-        allocated(ranges, 1, FOREIGN, ARENA + i * MIB, 64);
-    allocated(ranges, 1, FOREIGN, ARENA + 100 * MIB, 64);
-    assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
-    assert_int_equal(heap_ranges_count(ranges), 2);
-    check(ranges, 1, 1, LOG_HEAP_OTHER, ARENA, ARENA + 3 * MIB + 4096);
-    check(ranges, 2, 1, LOG_HEAP_OTHER, ARENA + 100 * MIB, ARENA + 100 * MIB + 4096);
-    heap_ranges_free(ranges);
-}
-
-/* Heaps seen from outside: true bounds, and their extents over time. */
-TEST(extents)
-{
-    struct heap_ranges *ranges = new_ranges();
-
-    allocated(ranges, 1, MAIN, MAIN_HEAP + 0x290, 100);
-    for (uint64_t i = 1; i <= 3; i++)
-        assert_int_equal(heap_ranges_extent(ranges, 1, i * 1000, MAIN_HEAP, MAIN_HEAP + i * MIB,
-                                            LOG_HEAP_BRK, NULL),
-                         0);
-    assert_int_equal(heap_ranges_extent(ranges, 1, 5000, 0x1000, 0x2000, LOG_HEAP_BRK, NULL), 0);
-    assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
-    assert_int_equal(heap_ranges_count(ranges), 1);
-    check(ranges, 1, 1, LOG_HEAP_BRK, MAIN_HEAP, MAIN_HEAP + 3 * MIB);
-    assert_int_equal(heap_ranges_end_at(ranges, 1, 999), 0);
-    assert_int_equal(heap_ranges_end_at(ranges, 1, 1000), MAIN_HEAP + MIB);
-    assert_int_equal(heap_ranges_end_at(ranges, 1, 2999), MAIN_HEAP + 2 * MIB);
-    assert_int_equal(heap_ranges_end_at(ranges, 1, 9999), MAIN_HEAP + 3 * MIB);
     heap_ranges_free(ranges);
 }
 

@@ -196,25 +196,6 @@ static void check_instants(const struct history *history, const struct reported 
     }
 }
 
-TEST(levels)
-{
-    static struct history history;
-    static struct reported reported, again;
-    uint64_t random = 11;
-
-    for (int round = 0; round < 200; round++) {
-        make_history(&history, round % 2 ? 1000 : 0, &random);
-        run(&history, 0, &reported);
-        check_levels(&history, &reported);
-        check_instants(&history, &reported);
-        /* SN-3 */
-        run(&history, 3, &again);
-        assert_memory_equal(&again, &reported, sizeof reported);
-        assert_int_equal(reported.n_peaks, 1);
-        assert_int_equal(reported.n_ends, 1);
-    }
-}
-
 /* The last gap may last until the end. */
 static void make_gaps(struct history *history, uint64_t *random)
 {
@@ -245,33 +226,6 @@ TEST(windows)
         check_levels(&history, &reported);
         check_instants(&history, &reported);
     }
-}
-
-/* Recording begins long after the process does. */
-TEST(late)
-{
-    struct snapshots *snapshots;
-    static struct reported reported;
-    struct totals *totals;
-    uint64_t peak_id, end_id;
-
-    memset(&reported, 0, sizeof reported);
-    assert_int_equal(totals_new(1, 1, N_STACKS, &totals, NULL), 0);
-    assert_int_equal(snapshots_new(1, "/tmp/x", on_reported, &reported, &snapshots, NULL), 0);
-    snapshots_plan(snapshots, 1, 1000);
-    assert_int_equal(snapshots_advance(snapshots, totals, 1, UINT64_C(50000000000), NULL), 0);
-    snapshots_plan(snapshots, 1, UINT64_C(50000000000));
-    assert_int_equal(snapshots_advance(snapshots, totals, 1, UINT64_C(50000200000), NULL), 0);
-    snapshots_pause(snapshots, 1, UINT64_C(50000200000));
-    assert_int_equal(snapshots_advance(snapshots, totals, 1, UINT64_C(90000000000), NULL), 0);
-    totals_finish(totals);
-    assert_int_equal(
-        snapshots_finish(snapshots, totals, 1, UINT64_C(90000000000), &peak_id, &end_id, NULL), 0);
-    assert_in_range(reported.n, SNAPSHOTS_MAX / 2 - 2, SNAPSHOTS_MAX - 1);
-    assert_in_range(reported.at_ns[0], UINT64_C(50000000001), UINT64_C(50000200000));
-    assert_in_range(reported.at_ns[reported.n - 1], UINT64_C(50000190000), UINT64_C(50000200000));
-    snapshots_free(snapshots);
-    totals_free(totals);
 }
 
 /* A log with a wrong clock: the last snapshots would lie beyond the largest number. */

@@ -482,24 +482,6 @@ TEST(footprint)
     fixture_free(f);
 }
 
-TEST(alignment_and_markers)
-{
-    struct fixture *f = fixture_new("exit");
-
-    give(f, ALLOC(10, 0x1000, 1, .call = LOG_CALL_POSIX_MEMALIGN, .alignment_log2 = 12));
-    give(f, (struct event){.kind = EVENT_MARKER, .time_ns = 20, .text = "loaded", .value = 1});
-    give(f, ALLOC(30, 0x2000, 1, .call = LOG_CALL_CALLOC));
-    give(f, (struct event){
-                .kind = EVENT_MALLOPT, .time_ns = 40, .parameter = -8, .value = 2, .result = 1});
-    finish(f);
-    assert_answer(f, "SELECT kind, alignment, marker_id FROM allocations", "posix_memalign|4096|-");
-    assert_answer(f, "SELECT kind, alignment, marker_id FROM allocations WHERE allocation_id = 2",
-                  "calloc|-|1");
-    assert_answer(f, "SELECT call, parameter, parameter_name, value, result FROM mallopts",
-                  "mallopt|-8|M_ARENA_MAX|2|1");
-    fixture_free(f);
-}
-
 TEST(interrupted)
 {
     struct fixture *f = fixture_new("exit");
@@ -572,60 +554,5 @@ TEST(moved_break)
     finish(fixture);
     assert_string_equal(ask(fixture, "SELECT kind, end_address - start_address FROM heaps"),
                         "brk|65536");
-    fixture_free(fixture);
-}
-
-/* Three pools gave out the same address: a claim means the smallest block that has room. Live
- * unclaimed bytes are reported by stack, walk by walk. */
-TEST(claims)
-{
-    static const uint64_t sizes[] = {100, 40, 60};
-    struct fixture *fixture = fixture_with_pools("exit", 3);
-
-    give(fixture, ALLOC(5, HEAP + 0x10, 1000));
-    give(fixture, ALLOC(6, HEAP + 0x1010, 70));
-    give(fixture, ALLOC(7, HEAP + 0x2010, 7));
-    give(fixture, ALLOC(8, HEAP + 0x3010, 8, .backtrace = STACK_B));
-    for (unsigned i = 0; i < 3; i++)
-        give(fixture, (struct event){.kind = EVENT_POOL_ALLOC,
-                                     .time_ns = 10,
-                                     .address = HEAP + 0x20,
-                                     .size = sizes[i],
-                                     .value = i + 1});
-    for (unsigned walk = 1; walk <= 2; walk++) {
-        const uint64_t now = 10 * walk;
-        give(fixture,
-             (struct event){.kind = EVENT_OBJECT_WALK, .time_ns = now, .value = walk, .text = "w"});
-        give(fixture, (struct event){.kind = EVENT_OBJECT_NODE,
-                                     .time_ns = now,
-                                     .value = walk,
-                                     .address = 1,
-                                     .text = "n"});
-        for (unsigned i = 0; i < 2; i++)
-            give(fixture, (struct event){.kind = EVENT_OBJECT_CLAIM,
-                                         .time_ns = now,
-                                         .value = walk,
-                                         .address = i == 0 ? HEAP + 0x20 : HEAP + 0x1010,
-                                         .old_address = 1,
-                                         .size = 20 * walk + 10});
-        give(fixture, (struct event){.kind = EVENT_OBJECT_WALK, .time_ns = now, .value = walk});
-        if (walk == 1)
-            give(fixture, FREE(15, HEAP + 0x2010));
-    }
-    finish(fixture);
-    assert_int_equal(
-        object_tables_write(database_sqlite(fixture->database), fixture->statistics, NULL), 0);
-    assert_answer(fixture,
-                  "SELECT group_concat(size_bytes, ' ') FROM (SELECT size_bytes FROM object_claims"
-                  " ORDER BY walk_id, claim_id)",
-                  "40 70 60 70");
-    assert_answer(fixture,
-                  "SELECT group_concat(live_blocks || ':' || live_bytes || ':' || claimed_blocks"
-                  " || ':' || claimed_bytes, ' ') FROM object_walks",
-                  "4:1085:1:70 3:1078:1:70");
-    assert_answer(fixture,
-                  "SELECT group_concat(walk_id || ':' || backtrace_id || ':' || blocks || ':' ||"
-                  " bytes, ' ') FROM unclaimed_totals",
-                  "1:3:2:1007 1:4:1:8 2:3:1:1000 2:4:1:8");
     fixture_free(fixture);
 }
