@@ -4,7 +4,6 @@
 #include "tests/lib/unit.h"
 
 #include <string.h>
-#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 enum {
@@ -251,16 +250,6 @@ static void check_round_trip(struct fixture *fixture, int level, unsigned shift,
     assert_memory_equal(fixture->back, fixture->words, fixture->n_words * 8);
 }
 
-TEST_WITH(events_come_back, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-
-    for (uint64_t seed = 1; seed <= 40; seed++) {
-        generate(fixture, seed);
-        check_round_trip(fixture, 1 + (int)seed % 3, 0, LOG_CODEC_COLUMNS);
-    }
-}
-
 TEST_WITH(times_are_rounded_and_keep_their_order, set_up, tear_down)
 {
     struct fixture *fixture = *state;
@@ -286,52 +275,6 @@ TEST_WITH(random_words_come_back, set_up, tear_down)
         assert_int_equal(unpack_it(fixture, &frame), 0);
         assert_memory_equal(fixture->back, fixture->words, fixture->n_words * 8);
     }
-}
-
-/* A time that needs 41 bits once the base is rounded down must not be cut. */
-TEST_WITH(latest_time_is_kept, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-    struct log_frame frame;
-
-    fixture->segment.base_ticks = fixture->base = 15;
-    fixture->ticks = fixture->base + time_mask;
-    add(fixture, LOG_FREE, 2, 9, 0x1000);
-    pack_it(fixture, 1, 4);
-    assert_int_equal(unpack_it(fixture, &frame), 0);
-    assert_int_equal(frame.segment.base_ticks, 15);
-    assert_memory_equal(fixture->back, fixture->words, fixture->n_words * 8);
-}
-
-TEST_WITH(events_are_counted, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-    struct log_frame frame;
-
-    add(fixture, LOG_FREE, 2, 9, 0x1000);
-    add(fixture, LOG_ALLOC, 3, 9, 0x1000);
-    add(fixture, LOG_MMAP, 6, 9, 0x1000);
-    pack_it(fixture, 1, 4);
-    assert_int_equal(unpack_it(fixture, &frame), 0);
-    assert_int_equal(frame.n_events, 3);
-}
-
-TEST_WITH(part_of_definitions_comes_back, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-    struct pack_settings settings = {.zstd_level = 1, .time_shift = 5};
-    struct log_frame frame;
-
-    fixture->segment.kind = LOG_SEGMENT_NODES;
-    for (size_t i = 0; i < WORDS; i++)
-        fixture->words[i] = i * 77;
-    fixture->n_frame = pack_segment(fixture->pack, &settings, &fixture->segment,
-                                    fixture->words + 100, 800, 1600, fixture->frame);
-    assert_int_equal(unpack_it(fixture, &frame), 0);
-    assert_int_equal(frame.codec, LOG_CODEC_NODES);
-    assert_int_equal(frame.first_byte, 800);
-    assert_int_equal(frame.raw_bytes, 1600);
-    assert_memory_equal(fixture->back, fixture->words + 100, 1600);
 }
 
 /* Nodes as of a program: mostly the child of the one before, at places seen before. */
@@ -372,25 +315,6 @@ TEST_WITH(every_damage_is_seen, set_up, tear_down)
         fixture->frame[i] ^= (uint8_t)(1 << i % 8);
     }
     assert_int_equal(unpack_it(fixture, &frame), 0);
-}
-
-/* A reader of the first byte of columns finds one. */
-TEST_WITH(columns_have_a_byte, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-    struct log_frame frame;
-    struct error err;
-
-    generate(fixture, 5);
-    pack_it(fixture, 1, 4);
-    memcpy(&frame, fixture->frame, sizeof(frame));
-    assert_int_equal(frame.codec, LOG_CODEC_COLUMNS);
-    for (uint32_t n_bytes = 0; n_bytes < 2; n_bytes++) {
-        frame.payload_bytes = n_bytes;
-        frame.header_checksum = 0;
-        frame.header_checksum = (uint32_t)XXH64(&frame, sizeof(frame), 0);
-        assert_int_equal(pack_check_header(&frame, 0, &err) == 0, n_bytes != 0);
-    }
 }
 
 TEST_WITH(events_are_small, set_up, tear_down)
