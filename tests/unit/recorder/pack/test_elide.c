@@ -172,19 +172,6 @@ static int tear_down(void **state)
 
 /* ---- which blocks ---- */
 
-TEST_WITH(short_lived_blocks_are_elided, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-
-    for (int i = 0; i < 100; i++)
-        add_pair(fixture, 9, 0x1000, 32);
-    assert_int_equal(elide(fixture, 1), 100);
-    assert_int_equal(fixture->result.n_events, 200);
-    assert_int_equal(count_kind(fixture, LOG_ELIDED), 1);
-    assert_int_equal(fixture->after.lifetime_ns, 1000);
-    assert_int_equal(elide(fixture, 0), 0); /* no clock */
-}
-
 /* The first block of a program is no exception, however long the program runs. */
 TEST_WITH(age_and_size_decide, set_up, tear_down)
 {
@@ -298,22 +285,6 @@ TEST_WITH(blocks_that_live_at_another_event_stay, set_up, tear_down)
     assert_int_equal(count_kind(fixture, LOG_ELIDED), n);
 }
 
-/* Mappings are no reason to look at blocks. */
-TEST_WITH(blocks_that_live_at_a_mapping_are_elided, set_up, tear_down)
-{
-    static const unsigned kinds[] = {LOG_MMAP, LOG_MUNMAP, LOG_BRK, LOG_RESIDENT, LOG_FAILURE};
-    struct fixture *fixture = *state;
-    const size_t n = sizeof(kinds) / sizeof(*kinds);
-
-    for (size_t i = 0; i < n; i++) {
-        allocate(fixture, 9, 0x1000, 32);
-        add(fixture, kinds[i], 0, 0x5000);
-        add(fixture, LOG_FREE, 10, 0x1000);
-    }
-    assert_int_equal(elide(fixture, 1), n);
-    assert_int_equal(count_kind(fixture, LOG_ELIDED), 1);
-}
-
 TEST_WITH(segments_with_pools_stay, set_up, tear_down)
 {
     struct fixture *fixture = *state;
@@ -342,22 +313,6 @@ TEST_WITH(early_events_stay, set_up, tear_down)
 }
 
 /* ---- totals ---- */
-
-TEST_WITH(classes_are_kept, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-    uint64_t n_by_lifetime[LIFETIME_CLASSES] = {0};
-    const uint32_t n = 300;
-
-    for (uint64_t i = 0; i < n; i++) {
-        allocate(fixture, 9, 0x1000, (i % 50) * 7 | (i & 15) << LOG_SIZE_BITS);
-        fixture->time += i % 10 * 90;
-        n_by_lifetime[lifetime_class_of(i % 10 * 90)]++;
-        add(fixture, LOG_FREE, 10, 0x1000);
-    }
-    assert_int_equal(elide(fixture, 1), n);
-    assert_memory_equal(fixture->after.by_lifetime, n_by_lifetime, sizeof(n_by_lifetime));
-}
 
 TEST_WITH(temporary_blocks_are_counted, set_up, tear_down)
 {

@@ -53,16 +53,6 @@ static uint32_t count(enum process_tree_status status)
     return process_tree_list(process_tree, status, who, sizeof(who));
 }
 
-TEST_WITH(one_without_log_is_missing, make, destroy)
-{
-    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "/tmp/run.dat.200.0.live");
-    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "/tmp/run.dat.200.0.live");
-    assert_int_equal(count(PROCESS_TREE_NO_LOG), 1);
-    assert_string_equal(who, "4000002");
-    process_tree_note_log(process_tree, CHILD, true);
-    assert_int_equal(count(PROCESS_TREE_NO_LOG), 0);
-}
-
 TEST_WITH(processes_without_log_space_are_reported_separately, make, destroy)
 {
     define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "");
@@ -89,16 +79,6 @@ TEST_WITH(a_raw_log_is_a_log, make, destroy)
     assert_int_equal(count(PROCESS_TREE_WENT_ON), 0);
 }
 
-TEST_WITH(the_latest_word_counts, make, destroy)
-{
-    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_CAME_TO_NOTHING, 7, "");
-    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 6, "");
-    assert_int_equal(count(PROCESS_TREE_NO_LOG), 0);
-    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 8, "");
-    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_CAME_TO_NOTHING, 7, "");
-    assert_int_equal(count(PROCESS_TREE_NO_LOG), 1);
-}
-
 /* Its log has the PID of its own namespace, which belongs to another process here. */
 TEST_WITH(one_in_another_pid_namespace_is_not_missing, make, destroy)
 {
@@ -111,23 +91,6 @@ TEST_WITH(one_in_another_pid_namespace_is_not_missing, make, destroy)
     define(LOG_DEF_CHILD, UNKNOWN, LOG_CHILD_BEGINS, 5, "/tmp/run.dat.201.0.live");
     assert_int_equal(count(PROCESS_TREE_NO_LOG),
                      2); /* the owner of the existing log is not known */
-}
-
-/* Logs of later images may be finished before those of earlier ones. */
-TEST_WITH(an_exec_without_successor_is_reported, make, destroy)
-{
-    define(LOG_DEF_PROCESS, 0, 0, 1, "/usr/bin/env");
-    assert_int_equal(count(PROCESS_TREE_RUNNING), 1);
-    process_tree_note_end(process_tree, PARENT, LOG_END_EXEC, 1000, 0);
-    assert_int_equal(count(PROCESS_TREE_WENT_ON), 1);
-    assert_string_equal(who, "4000001 (env)");
-    process_tree_note_log(process_tree, PARENT, true);
-    assert_int_equal(count(PROCESS_TREE_RUNNING), 1);
-    process_tree_note_end(process_tree, PARENT, LOG_END_EXIT, 2000, 3);
-    assert_int_equal(count(PROCESS_TREE_INCOMPLETE), 1);
-    process_tree_note_log(process_tree, PARENT, true);
-    process_tree_note_end(process_tree, PARENT, LOG_END_EXEC, 1500, 0);
-    assert_int_equal(count(PROCESS_TREE_WENT_ON), 0);
 }
 
 TEST_WITH(a_process_that_may_still_create_a_log_is_expected, make, destroy)

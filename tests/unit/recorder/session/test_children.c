@@ -124,23 +124,6 @@ static void check_totals(const struct fixture *fixture, uint32_t n_logs, uint64_
     assert_int_equal(totals.n_events, n_events);
 }
 
-TEST_WITH(a_childs_log_is_packed_while_it_runs, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-
-    write_log(fixture, fixture->live_path);
-    assert_true(children_step(fixture->children, second_ns) > 0);
-    assert_true(events_in(fixture->child_path) > N_EVENTS / 2);
-    assert_int_equal(children_settle(fixture->children, 2 * second_ns), 1);
-    assert_int_equal(access(fixture->live_path, F_OK), 0); /* CH-1 */
-    check_totals(fixture, 0, 0);
-    end_child(fixture);
-    assert_int_equal(children_settle(fixture->children, 3 * second_ns), 0);
-    assert_int_not_equal(access(fixture->live_path, F_OK), 0);
-    assert_int_equal(events_in(fixture->child_path), N_EVENTS);
-    check_totals(fixture, 1, N_EVENTS);
-}
-
 static void check_end(const struct fixture *fixture, uint32_t kind, int value, uint64_t rss_bytes)
 {
     struct frame_index frames;
@@ -202,29 +185,6 @@ TEST_WITH(a_zombie_is_over, set_up, tear_down)
     assert_int_equal(children_settle(fixture->children, second_ns), 0);
     check_totals(fixture, 1, N_EVENTS);
     check_end(fixture, LOG_END_SIGNAL, SIGKILL, 0);
-}
-
-static void announce_exec(const struct fixture *fixture, pid_t pid)
-{
-    struct live_log log;
-
-    assert_int_equal(live_log_open(fixture->live_path, true, &log, NULL), 0);
-    log.file->pid = (uint32_t)pid;
-    atomic_store(&log.file->end_kind, LOG_END_EXEC);
-    live_log_close(&log);
-}
-
-TEST_WITH(a_replaced_image_is_over_though_its_process_is_not, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-
-    write_log(fixture, fixture->live_path);
-    announce_exec(fixture, fixture->child); /* which maps no log */
-    children_step(fixture->children, second_ns);
-    children_step(fixture->children, 2 * second_ns);
-    check_totals(fixture, 1, N_EVENTS);
-    check_end(fixture, LOG_END_EXEC, 0, 0);
-    assert_int_not_equal(access(fixture->live_path, F_OK), 0);
 }
 
 static rlim_t set_descriptors(rlim_t n)
@@ -323,19 +283,6 @@ TEST_WITH(what_inotify_lost_is_found, set_up, tear_down)
     make_other_files(fixture, n + 10);
     write_log(fixture, fixture->live_path);
     assert_true(children_step(fixture->children, second_ns) > 0);
-}
-
-/* It may fail. */
-TEST_WITH(an_exec_that_is_only_announced_ends_nothing, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-
-    write_log(fixture, fixture->live_path);
-    announce_exec(fixture, getpid()); /* which maps it, packing it */
-    children_step(fixture->children, second_ns);
-    children_step(fixture->children, 2 * second_ns);
-    check_totals(fixture, 0, 0);
-    assert_int_equal(access(fixture->live_path, F_OK), 0);
 }
 
 TEST_WITH(an_existing_target_stays_and_so_does_the_raw_log, set_up, tear_down)
@@ -488,43 +435,6 @@ TEST_WITH(the_word_of_an_image_of_the_program_stays_to_the_end, set_up, tear_dow
     assert_true(children_step(fixture->children, 2 * second_ns) > 0);
     children_abandon(fixture->children);
     assert_false(is_link(first_path));
-}
-
-TEST_WITH(other_files_are_left_alone, set_up, tear_down)
-{
-    static const char *const names[] = {".live", ".12.live", ".x.1.live", ".12.x.live",
-                                        ".12.1.old"};
-    struct fixture *fixture = *state;
-    char path[128];
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        (void)snprintf(path, sizeof(path), "%s%s", fixture->path, names[i]);
-        write_log(fixture, path);
-    }
-    end_child(fixture);
-    assert_int_equal(children_step(fixture->children, second_ns), 0);
-    assert_int_equal(children_settle(fixture->children, 2 * second_ns), 0);
-    check_totals(fixture, 0, 0);
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        (void)snprintf(path, sizeof(path), "%s%s", fixture->path, names[i]);
-        assert_int_equal(unlink(path), 0);
-    }
-}
-
-TEST_WITH(an_abandoned_log_has_no_recorder, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-    struct live_log log;
-
-    write_log(fixture, fixture->live_path);
-    children_step(fixture->children, second_ns);
-    assert_int_equal(live_log_open(fixture->live_path, false, &log, NULL), 0);
-    assert_int_equal(atomic_load(&log.file->recorder_pid), getpid());
-    live_log_close(&log);
-    children_abandon(fixture->children);
-    assert_int_equal(live_log_open(fixture->live_path, false, &log, NULL), 0);
-    assert_int_equal(atomic_load(&log.file->recorder_pid), 0);
-    live_log_close(&log);
 }
 
 /* An importer that ignores both the end of requests and the termination signal. */

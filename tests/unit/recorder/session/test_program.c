@@ -168,29 +168,6 @@ static int run(char **argv, const char *library, const char *settings, int *ret_
     return wait_for(&program);
 }
 
-TEST(gets_settings_and_the_users_preload)
-{
-    char command[512];
-    char *argv[] = {shell, dash_c, command, NULL};
-    char want[256];
-    int code;
-
-    (void)snprintf(command, sizeof(command),
-                   "printf '%%s|%%s|%%s' \"$MTRACE_RECORDER\" \"$LD_PRELOAD\" $$ > %s; exit 7",
-                   in_folder("said"));
-    setenv("LD_PRELOAD", "libusers.so", 1);
-    code = run(argv, "/nonexistent/libmtrace.so", "MTRACE_A=1\nMTRACE_B=2\n", &code);
-    unsetenv("LD_PRELOAD");
-    assert_int_equal(WEXITSTATUS(code), 7);
-    const char *said = read_file("said");
-    const char *pid = strrchr(said, '|') + 1;
-    (void)snprintf(want, sizeof(want),
-                   "MTRACE_A=1\x1fMTRACE_B=2\x1fMTRACE_TARGET_PID=%s\x1fMTRACE_ASAN_OPTION=1\x1f|"
-                   "/nonexistent/libmtrace.so:libusers.so|%s",
-                   pid, pid);
-    assert_string_equal(said, want);
-}
-
 TEST(runs_scripts_without_a_first_line)
 {
     char *argv[] = {in_folder("plain"), NULL};
