@@ -168,6 +168,22 @@ TEST(unseen_blocks)
     heap_ranges_free(ranges);
 }
 
+/* Steps through a range, such as a sanitizer's 16 TiB, are as long as nothing changes. */
+TEST(far_from_foreign_blocks_is_one_step)
+{
+    struct heap_ranges *ranges = new_ranges();
+    uint64_t until;
+
+    allocated(ranges, 1, FOREIGN, ARENA, 64);
+    assert_false(heap_ranges_is_foreign(ranges, 1, 0x10000, &until));
+    assert_int_equal(until, ARENA);
+    assert_true(heap_ranges_is_foreign(ranges, 1, ARENA, &until));
+    assert_int_equal(until, ARENA + 4096);
+    assert_false(heap_ranges_is_foreign(ranges, 1, ARENA + 100 * MIB, &until));
+    assert_int_equal(until, UINT64_MAX);
+    heap_ranges_free(ranges);
+}
+
 /* No log can make a block cover all pages there are. */
 TEST(implausible)
 {
