@@ -81,7 +81,57 @@ static struct event decode_half(const uint64_t *words, size_t n, enum log_record
     return event;
 }
 
+#define DECODE(...)                              \
+    decode_half((const uint64_t[]){__VA_ARGS__}, \
+                sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), LOG_RECORD_WHOLE)
+
 TESTS_WITH(setup, teardown);
+
+TEST(test_address_space)
+{
+    struct event event = DECODE(WORD_0(LOG_MMAP), 0x10000, 8192, 3 | 0x80000022ull << 16,
+                                0xffffffff | 6ull << 32, 4096);
+
+    assert_int_equal(event.kind, EVENT_MMAP);
+    assert_int_equal(event.size, 8192);
+    assert_int_equal(event.prot, 3);
+    assert_int_equal((uint32_t)event.flags, 0x80000022);
+    assert_int_equal(event.fd, -1);
+    assert_int_equal(event.file_offset, 4096);
+    assert_string_equal(event.text, "/tmp/mapped");
+
+    event = DECODE(WORD_0(LOG_MMAP), 0x10000, 8192, 0, 3, 0);
+    assert_null(event.text);
+    assert_int_equal(event.fd, 3);
+
+    event = DECODE(WORD_0(LOG_MUNMAP), 0x10000, 4096);
+    assert_int_equal(event.kind, EVENT_MUNMAP);
+    assert_int_equal(event.size, 4096);
+
+    event = DECODE(WORD_0(LOG_MREMAP), 0x20000, 0x10000, 4096, 12288);
+    assert_int_equal(event.kind, EVENT_MREMAP);
+    assert_int_equal(event.address, 0x20000);
+    assert_int_equal(event.old_address, 0x10000);
+    assert_int_equal(event.old_size, 4096);
+    assert_int_equal(event.size, 12288);
+
+    event = DECODE(WORD_0(LOG_BRK), 0x30000, 0x20000);
+    assert_int_equal(event.kind, EVENT_BRK);
+    assert_int_equal(event.address, 0x30000);
+    assert_int_equal(event.old_address, 0x20000);
+
+    event = DECODE(WORD_0(LOG_HEAP_EXTENT), 0x30000, 0x40000, LOG_HEAP_ARENA);
+    assert_int_equal(event.kind, EVENT_HEAP_EXTENT);
+    assert_int_equal(event.old_address, 0x40000);
+    assert_int_equal(event.value, LOG_HEAP_ARENA);
+
+    event = DECODE(WORD_0(LOG_MALLOPT), 0, (uint64_t)-3, 65536, 1 | 1ull << 32);
+    assert_int_equal(event.kind, EVENT_MALLOPT);
+    assert_int_equal(event.parameter, -3);
+    assert_int_equal(event.value, 65536);
+    assert_int_equal(event.result, 1);
+    assert_int_equal(event.call, 1);
+}
 
 /* realloc(NULL, n) and realloc(p, 0), which a log may contain. */
 TEST(test_reallocs_of_one_block)
