@@ -216,31 +216,6 @@ TEST_TWICE(test_ends)
     }
 }
 
-/* This process maps its own log, as a running collector does. */
-TEST(test_a_running_process_is_seen)
-{
-    struct log_builder_options options = {.pid = (uint32_t)getpid()};
-    const char *path = log_reading_path("running");
-    struct log_builder *builder = log_builder_open(path, &options);
-    struct log_set *set;
-    void *map;
-    int fd;
-
-    log_builder_close(builder);
-    set = log_reading_open(path);
-    assert_string_equal(log_set_definitions(set)->processes[1].end_kind, "unknown");
-    log_set_close(set);
-
-    fd = open(path, O_RDONLY);
-    map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
-    close(fd);
-    assert_true(map != MAP_FAILED);
-    set = log_reading_open(path);
-    assert_string_equal(log_set_definitions(set)->processes[1].end_kind, "running");
-    log_set_close(set);
-    munmap(map, 4096);
-}
-
 static const char *end_kind_of_only(const char *path)
 {
     static char kind[16];
@@ -276,16 +251,6 @@ TEST(test_a_process_of_another_pid_namespace_is_seen)
     close(fd);
     if (is_reported)
         assert_string_equal(end_kind_of_only(path), "unknown");
-}
-
-/* Another process that has the log open, such as a hanging recorder, is not its program. */
-TEST(test_a_process_that_is_known_to_be_gone_does_not_run)
-{
-    int fd;
-    const char *path = open_without_process(writer_liveness_pid_space(), &fd);
-
-    assert_string_equal(end_kind_of_only(path), "unknown");
-    close(fd);
 }
 
 static void build_run(const char *path, uint64_t run_id, uint64_t parent_run_id, uint32_t pid,

@@ -295,42 +295,7 @@ TEST_WITH(segments_with_pools_stay, set_up, tear_down)
     assert_int_equal(elide(fixture, 1), 0);
 }
 
-/* CU-5 */
-TEST_WITH(early_events_stay, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-    const size_t n_pair_words = log_event_words(LOG_ALLOC) + log_event_words(LOG_FREE);
-
-    for (int i = 0; i < 20; i++) {
-        add_pair(fixture, 9, 0x1000, 16);
-        fixture->time += 90;
-    }
-    fixture->from_ticks = BASE + 505;
-    assert_int_equal(elide(fixture, 1), 14);
-    assert_memory_equal(fixture->result.payload, fixture->words, 6 * n_pair_words * 8);
-    fixture->from_ticks = UINT64_MAX;
-    assert_int_equal(elide(fixture, 1), 0);
-}
-
 /* ---- totals ---- */
-
-TEST_WITH(temporary_blocks_are_counted, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-
-    for (uint64_t i = 0; i < 100; i++) {
-        allocate(fixture, 9, 0x2000, 3000);
-        add_pair(fixture, 9, 0x3000, 24);   /* none between */
-        add(fixture, LOG_FREE, 10, 0x2000); /* one */
-        allocate(fixture, 9, 0x4000, 5);
-        add_pair(fixture, 9, 0x5000, 5);
-        allocate(fixture, 9, 0x6000, 5);
-        add(fixture, LOG_FREE, 10, 0x4000); /* two */
-        add(fixture, LOG_FREE, 10, 0x6000);
-    }
-    assert_int_equal(elide(fixture, 1), 500);
-    assert_int_equal(fixture->after.n_temporary, 400);
-}
 
 /* Other allocations before the block there is freed, as the importer counts them. */
 static uint64_t allocations_until_free(const struct fixture *fixture, uint64_t address)

@@ -137,42 +137,6 @@ static void check_end(const struct fixture *fixture, uint32_t kind, int value, u
     frame_index_done(&frames);
 }
 
-static void receive_of_the_end(struct fixture *fixture)
-{
-    const struct recording_end end = {.wait_status = SIGSEGV, .max_rss_bytes = 4096};
-
-    children_free(fixture->children);
-    fixture->children = children_new(fixture->path, fixture->child, true, &settings);
-    assert_non_null(fixture->children);
-    write_log(fixture, fixture->live_path);
-    children_step(fixture->children, second_ns);
-    end_child(fixture);
-    children_step(fixture->children, 2 * second_ns);
-    check_totals(fixture, 0, 0);
-    children_note_end(fixture->children, fixture->ended, &end);
-    assert_int_equal(children_settle(fixture->children, 3 * second_ns), 0);
-    check_totals(fixture, 1, N_EVENTS);
-}
-
-/* exec keeps the PID: only the recorder learns how that image ended, and waits for it. The kernel's
- * counts may include the image before. */
-TEST_WITH(the_end_of_an_executed_image_is_the_programs, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-
-    receive_of_the_end(fixture);
-    check_end(fixture, LOG_END_SIGNAL, SIGSEGV, 0);
-}
-
-TEST_WITH(the_kernels_count_of_a_fork_is_its_own, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-
-    fixture->flags = LOG_FLAG_FORKED;
-    receive_of_the_end(fixture);
-    check_end(fixture, LOG_END_SIGNAL, SIGSEGV, 4096);
-}
-
 /* No process waited for it, but it writes nothing any more. */
 TEST_WITH(a_zombie_is_over, set_up, tear_down)
 {

@@ -20,26 +20,6 @@ static int step(struct own_windows *windows, uint64_t now, uint64_t rss, bool is
     return (int)command + 16 * (int)reason;
 }
 
-TEST(one_begins_after_a_time_and_only_one)
-{
-    struct own_windows windows = {.start_after_ns = 50};
-
-    assert_int_equal(step(&windows, 149, 0, false), NOTHING);
-    assert_int_equal(step(&windows, 150, 0, false), LOG_COMMAND_START + 16 * LOG_SWITCH_TIME);
-    assert_int_equal(step(&windows, 151, 0, false), NOTHING); /* not handled yet */
-    assert_int_equal(step(&windows, 152, 0, true), NOTHING);
-    assert_int_equal(step(&windows, 900, 0, false), NOTHING); /* another command ended it */
-}
-
-TEST(what_comes_first_counts)
-{
-    struct own_windows windows = {.start_after_ns = 50, .start_rss_bytes = 1000};
-
-    assert_int_equal(step(&windows, 110, 999, false), NOTHING);
-    assert_int_equal(step(&windows, 120, 1000, false), LOG_COMMAND_START + 16 * LOG_SWITCH_SIZE);
-    assert_int_equal(step(&windows, 160, 2000, false), NOTHING);
-}
-
 TEST(it_is_not_begun_again_after_another_begin)
 {
     struct own_windows windows = {.start_after_ns = 50};
@@ -60,29 +40,6 @@ TEST(each_is_ended_after_its_time)
     assert_int_equal(step(&windows, 150, 0, false), NOTHING);
     assert_int_equal(step(&windows, 200, 0, true), NOTHING);
     assert_int_equal(step(&windows, 230, 0, true), LOG_COMMAND_STOP + 16 * LOG_SWITCH_TIME);
-}
-
-TEST(nothing_is_done_before_the_process_has_begun)
-{
-    struct own_windows windows = {.start_after_ns = 50};
-    const struct own_windows_sight sight = {.now_ns = 1000, .begun_ns = 0};
-    enum log_command command;
-    enum log_switch reason;
-
-    assert_false(own_windows_step(&windows, &sight, &command, &reason));
-    assert_int_equal(step(&windows, 90, 0, false), NOTHING);
-}
-
-TEST(its_time_is_not_counted_again_after_an_exec)
-{
-    struct own_windows windows = {.start_after_ns = 50};
-    const struct own_windows_sight next = {.now_ns = 150, .begun_ns = 140};
-    enum log_command command;
-    enum log_switch reason;
-
-    assert_int_equal(step(&windows, 120, 0, false), NOTHING);
-    assert_true(own_windows_step(&windows, &next, &command, &reason));
-    assert_int_equal(command, LOG_COMMAND_START);
 }
 
 TEST(a_window_has_its_whole_time_though_another_ended_unseen)
