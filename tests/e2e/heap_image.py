@@ -25,7 +25,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
 import harness  # noqa: E402
-from harness import Failure, Skip  # noqa: E402
+from harness import Failure, Skip, ask, expect  # noqa: E402
 
 PTRACE_SEIZE = 0x4206
 PTRACE_DETACH = 17
@@ -41,11 +41,6 @@ PLANTED = {1001: {("lost", 0, None): 1}, 1002: {("lost", 0, None): 1, ("lost_ind
            1012: {("lost", 0, None): 1}}
 
 
-def expect(what, is_, should_be):
-    if is_ != should_be:
-        raise Failure(f"{what}: {is_} instead of {should_be}")
-
-
 def workload(name="heap_image"):
     return Path(os.environ["MTRACE_TEST_WORKLOADS"]) / name
 
@@ -55,16 +50,9 @@ def record(tools, place, *argv, options=("--heap-image=exit",), env=None):
                           capture_output=True, text=True, errors="replace", timeout=300, stdin=subprocess.DEVNULL)
 
 
-def query(tools, *words):
-    outcome = subprocess.run([tools.query, *words], capture_output=True, text=True, timeout=120, env=harness.environment())
-    if outcome.returncode != 0:
-        raise Failure(f"mtrace-query {' '.join(map(str, words))}: {outcome.stderr}")
-    return outcome.stdout
-
-
 def table(tools, columns, *words):
     """The columns of each row of a report."""
-    return [" ".join(row[column] or "-" for column in columns.split()) for row in csv.DictReader(query(tools, *words, "--csv").splitlines())]
+    return [" ".join(row[column] or "-" for column in columns.split()) for row in csv.DictReader(ask(tools, *words, "--csv").splitlines())]
 
 
 def states(database, image):
@@ -114,8 +102,8 @@ def planted(tools, place):
     verdicts = set(table(tools, "leaked_bytes verdict", "leaks", place / "run.db", "--count", "0"))
     wanted = {"20220 lost", "1007 held by g_interior", "1004 held by g_global", "1006 held by a stack", "1012 lost"}
     expect("verdicts", wanted - verdicts, set())
-    if "the program could no longer reach 30.5 KiB, most of it allocated in leave_stale" not in query(tools, "summary", place / "run.db"):
-        raise Failure(f"summary: {query(tools, 'summary', place / 'run.db')}")
+    if "the program could no longer reach 30.5 KiB, most of it allocated in leave_stale" not in ask(tools, "summary", place / "run.db"):
+        raise Failure(f"summary: {ask(tools, 'summary', place / 'run.db')}")
 
 
 def wait_until_gone(pid):
