@@ -156,7 +156,7 @@ static void remove_done(const struct incremental_import *incremental)
         for (size_t k = 1; k <= input->n_rotated_logs && input->files[k]->rotated_number < first;
              k++) {
             (void)unlink(input->files[k]->path);
-            log_file_rest(input->files[k]);
+            log_file_close_fd(input->files[k]);
         }
     }
 }

@@ -62,7 +62,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
 import harness  # noqa: E402
-from harness import Failure, Skip  # noqa: E402
+from harness import Failure, Skip, wait_until  # noqa: E402
 
 SERVER = r"""
 import ctypes, os, sys
@@ -439,9 +439,7 @@ def start(*argv):
     process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, text=True)
     STARTED.append(process)
-    deadline = time.monotonic() + 30
-    while "libc.so" not in Path(f"/proc/{process.pid}/maps").read_text() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until("the program begins", lambda: "libc.so" in Path(f"/proc/{process.pid}/maps").read_text())
     return process
 
 
@@ -451,6 +449,32 @@ def say(process, line):
     answer = process.stdout.readline()
     if answer != line + "\n":
         raise Failure(f"the program answered {answer!r}")
+
+
+def end(process):
+    """Its input ends."""
+    process.stdin.close()
+    if process.wait(30) != 0:
+        raise Failure(f"the program ended with {process.returncode}")
+
+
+def kill(process):
+    process.kill()
+    process.wait()
+
+
+def record(*words):
+    """What mtrace-record does and prints."""
+    return subprocess.run([TOOLS.record, *map(str, words)], capture_output=True, text=True, timeout=60)
+
+
+def is_refused(why, *words):
+    """mtrace-record ends with a message that has `why`, and has made no log."""
+    done = record(*words)
+    if done.returncode == 0 or why not in done.stderr:
+        raise Failure(f"{words}, expected {why!r}: {done.returncode}, {done.stderr}")
+    if "no.dat" in str(words[-1]) and Path(words[-1]).exists():
+        raise Failure(f"{words}: refused, but there is a log")
 
 
 def attach(pid, log, *options):
@@ -464,7 +488,7 @@ def attach(pid, log, *options):
 
 
 def detach(pid, recorder=None):
-    done = subprocess.run([TOOLS.record, "--detach", str(pid)], capture_output=True, text=True, timeout=60)
+    done = record("--detach", pid)
     if done.returncode != 0:
         raise Failure(f"--detach: {done.stderr}")
     if recorder and (recorder.wait(60) != 0):
@@ -562,9 +586,7 @@ def test_totals(folder):
         said = subprocess.run([TOOLS.query, "growth", str(log.with_suffix(".db"))], capture_output=True, text=True).stderr
         if "blocks of other times are not included in any number, and blocks that replace them count as new" not in said:
             raise Failure(f"{part}: growth of an attached process says: {said}")
-    process.stdin.close()
-    if process.wait(30) != 0:
-        raise Failure(f"the program ended with {process.returncode}")
+    end(process)
 
 
 def test_threads(folder):
@@ -594,8 +616,7 @@ def test_killed(folder):
     hung = attach(start(sys.executable, "-c", SERVER).pid, folder / "hung.dat")
     hold(hung.pid)  # nor has this one
     say(process, "alloc 7770 30")
-    recorder.kill()
-    recorder.wait()
+    kill(recorder)
     say(process, "alloc 7790 30")
     began = time.monotonic()
     said = detach(process.pid)
@@ -606,13 +627,12 @@ def test_killed(folder):
     other.send_signal(signal.SIGCONT)
     TRACE(PTRACE_DETACH, hung.pid, None, None)
     is_as_before(process)
-    subprocess.run([TOOLS.record, "--pack", str(folder / "run.dat.live")], capture_output=True)
+    record("--pack", folder / "run.dat.live")
     if ask(folder / "run.dat", "SELECT count(*) FROM allocations WHERE size_bytes = 7770") != [(30,)]:
         raise Failure("what is left of the log is not what was recorded")
     again = attach(process.pid, folder / "again.dat")
     say(process, "alloc 7780 10")
-    process.stdin.close()
-    process.wait(30)
+    end(process)
     if again.wait(60) != 0:
         raise Failure(again.stderr.read())
     rows = dict(ask(folder / "again.dat", "SELECT size_bytes, count(*) FROM allocations WHERE size_bytes BETWEEN 7000 AND 7790 GROUP BY size_bytes"))
@@ -627,16 +647,14 @@ def kill_of_executed(log):
     recorder = attach(process.pid, log)
     say(process, "exec 0 1")
     say(process, "alloc 7770 20")
-    recorder.kill()
-    recorder.wait()
-    done = subprocess.run([TOOLS.record, "--detach", str(process.pid)], capture_output=True, text=True, timeout=60)
+    kill(recorder)
+    done = record("--detach", process.pid)
     left = f"{log}.{process.pid}.0.live"
     if done.returncode != 0 or f"mtrace-record --pack {left}'" not in done.stdout or not Path(left).exists():
         raise Failure(f"--detach of what was executed: {done.returncode}, {done.stdout}{done.stderr}")
-    process.stdin.close()
-    process.wait(30)
+    end(process)
     for name in (f"{log}.live", left):
-        subprocess.run([TOOLS.record, "--pack", name], capture_output=True)
+        record("--pack", name)
     if [n for _, n in images(log)] != [0, 20]:
         raise Failure(f"of what is left of the logs there is {images(log)}")
 
@@ -649,7 +667,7 @@ def test_silent(folder):
     recorder = attach(process.pid, place / "run.dat")
     recorder.send_signal(signal.SIGSTOP)
     os.waitpid(recorder.pid, os.WUNTRACED)  # who is about to stop may still be asked
-    done = subprocess.run([TOOLS.record, "--detach", str(process.pid)], capture_output=True, text=True, timeout=60)
+    done = record("--detach", process.pid)
     if done.returncode == 0 or f"mtrace-record {recorder.pid} does not answer" not in done.stderr:
         raise Failure(f"--detach: {done.returncode}, {done.stderr}")
     recorder.send_signal(signal.SIGCONT)
@@ -701,9 +719,8 @@ def fault(name, number=signal.SIGKILL):
 
 def end_attaching(recorder, pid, folder, what):
     """Its killer comes next. Returns whether it was attached."""
-    recorder.kill()
-    recorder.wait()
-    done = subprocess.run([TOOLS.record, "--detach", str(pid)], capture_output=True, text=True, timeout=60)
+    kill(recorder)
+    done = record("--detach", pid)
     if done.returncode != 0 and "is not attached to" not in done.stderr:
         raise Failure(f"{what}: --detach: {done.stderr}")
     if not Path(f"/proc/{pid}/maps").read_text():
@@ -755,13 +772,8 @@ def test_ended(folder):
     for _ in range(3):
         process = start("sleep", "1000")
         recorder = begin_attaching(process.pid, folder, env=fault("looked", signal.SIGSTOP))
-        deadline = time.monotonic() + 20
-        while harness.state_of(recorder.pid) != "T":
-            if time.monotonic() > deadline:
-                raise Failure("the recorder did not stop itself")
-            time.sleep(0.01)
-        process.kill()
-        process.wait()
+        wait_until("the recorder stops itself", lambda: harness.state_of(recorder.pid) == "T")
+        kill(process)
         recorder.send_signal(signal.SIGCONT)
         said = recorder.communicate(timeout=60)[1]
         if f"process {process.pid} has ended" not in said or said.count("\n") != 1 or recorder.returncode == 0:
@@ -804,9 +816,7 @@ class Workload:
         with open(self.said, "wb") as out:
             self.process = subprocess.Popen([*before, os.path.join(TOOLS.workloads, name), *arguments], stdin=subprocess.PIPE, stdout=out)
         STARTED.append(self.process)
-        deadline = time.monotonic() + 30
-        while not self.said.stat().st_size and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until("the program begins", lambda: self.said.stat().st_size)
 
     def check(self, what):
         if self.process.poll() is not None:
@@ -818,11 +828,7 @@ class Workload:
     def goes_on(self):
         """Until it has said more."""
         n = self.said.stat().st_size
-        deadline = time.monotonic() + 30
-        while self.said.stat().st_size == n:
-            if time.monotonic() > deadline:
-                raise Failure("the program does not go on")
-            time.sleep(0.01)
+        wait_until("the program goes on", lambda: self.said.stat().st_size != n)
 
 
 def test_waits(folder):
@@ -844,13 +850,8 @@ def test_waits(folder):
 
 def wait_for_last_words(pid):
     """It writes them, which does not end."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        call = Path(f"/proc/{pid}/syscall").read_text().split()
-        if call[0] == "1" and call[3] == hex(len("the last words")):
-            return
-        time.sleep(0.01)
-    raise Failure("the program does not come to its end")
+    wait_until("the program comes to its end",
+               lambda: Path(f"/proc/{pid}/syscall").read_text().split()[:4:3] == ["1", hex(len("the last words"))])
 
 
 def test_awkward(folder):
@@ -868,27 +869,18 @@ def test_awkward(folder):
             traced = [tid for tid in Path(f"/proc/{program.process.pid}/task").iterdir() if "TracerPid:\t0" not in (tid / "status").read_text()]
             if traced:
                 raise Failure("a thread is left traced")
-            program.process.kill()
-            program.process.wait()
+            kill(program.process)
     program = Workload(folder, "attached_allocator")
-    done = subprocess.run([TOOLS.record, "--attach", str(program.process.pid), "-o", str(folder / "no.dat")], capture_output=True, text=True, timeout=60)
-    if done.returncode == 0 or "in the allocator" not in done.stderr:
-        raise Failure(f"a program that is always in its allocator: {done.stderr}")
+    is_refused("in the allocator", "--attach", program.process.pid, "-o", folder / "no.dat")
     program.goes_on()
     program = Workload(folder, "attached", "ends")
     wait_for_last_words(program.process.pid)
-    done = subprocess.run([TOOLS.record, "--attach", str(program.process.pid), "-o", str(folder / "no.dat")], capture_output=True, text=True, timeout=60)
-    if done.returncode == 0 or "last in __libc_start_main" not in done.stderr:
-        raise Failure(f"a program that is in the exit of libc: {done.stderr}")
+    is_refused("last in __libc_start_main", "--attach", program.process.pid, "-o", folder / "no.dat")
     program.check("a program at its end")
 
 
 def wait_for_rest(program, n):
-    deadline = time.monotonic() + 60
-    while program.said.read_text().count("r") < n:
-        if time.monotonic() > deadline:
-            raise Failure("the program does not rest")
-        time.sleep(0.01)
+    wait_until("the program rests", lambda: program.said.read_text().count("r") >= n)
 
 
 def attach_at_rest(program, log):
@@ -982,9 +974,8 @@ def test_patient(folder):
     said = recorder.stderr.readline()
     if "is still recorded" not in said:
         raise Failure(f"the process that gave up printed {said}")
-    recorder.kill()
-    recorder.wait()
-    done = subprocess.run([TOOLS.record, "--detach", str(program.process.pid)], capture_output=True, text=True, timeout=60)
+    kill(recorder)
+    done = record("--detach", program.process.pid)
     if done.returncode != 0 or "still trying" not in done.stderr:
         raise Failure(f"--detach: {done.returncode}, {done.stderr}")
     is_as_before(program.process)
@@ -1036,11 +1027,8 @@ def test_slow(folder):
             STARTED.append(traced)
             if words[0] == "--detach" and traced.wait(60) != 0:
                 raise Failure(f"--detach: {traced.stderr.read()}")
-            deadline = time.monotonic() + 30
-            while words[0] == "--attach" and not words_to_us(program.process.pid):
-                if time.monotonic() > deadline:
-                    raise Failure(f"not attached: {traced.communicate()}")
-                time.sleep(0.02)
+            if words[0] == "--attach":
+                wait_until("attached", lambda: words_to_us(program.process.pid))
             time.sleep(0.3)
             program.check("a slow recorder")
     is_as_before(program.process, may_keep_code=True)
@@ -1087,9 +1075,8 @@ def stop_while_led(folder, n):
     pid = program.process.pid
     before = status_of(pid, "SigBlk")
     traced = begin_slowly(pid, folder / f"{n}.dat", "wait4", 400000)
-    deadline = time.monotonic() + 30
-    while status_of(pid, "SigBlk") == before:
-        if time.monotonic() > deadline or traced.poll() is not None:
+    while status_of(pid, "SigBlk") == before:  # without a pause: the recorder must not learn it before
+        if traced.poll() is not None:
             raise Failure("no thread was led")
     os.kill(pid, signal.SIGSTOP)
     time.sleep(0.6)
@@ -1133,14 +1120,11 @@ def policies(pid):
 
 def test_scheduled(folder):
     process = start(sys.executable, "-c", f"import os; os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0)); os.nice(5)\n{THREADS}")
-    deadline = time.monotonic() + 30
-    while [policy[:2] for policy in policies(process.pid)] != [(os.SCHED_BATCH, 0)] * 5 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until("threads are there", lambda: [policy[:2] for policy in policies(process.pid)] == [(os.SCHED_BATCH, 0)] * 5)
     before = policies(process.pid)
     if has_points():
         recorder = begin_attaching(process.pid, folder, env=fault("loading", signal.SIGSTOP))
-        while harness.state_of(recorder.pid) != "T" and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until("the recorder stops itself", lambda: harness.state_of(recorder.pid) == "T")
         if policies(process.pid) != before or any(policy[1] or policy[2] < 0 for policy in policies(recorder.pid)):
             raise Failure(f"while a thread loads the library: {policies(process.pid)}, recorder {policies(recorder.pid)}, before {before}")
         end_attaching(recorder, process.pid, folder, "stopped")
@@ -1244,8 +1228,7 @@ def test_exec(folder):
             time.sleep(0.3)
             recorder.send_signal(signal.SIGINT)
         else:
-            process.stdin.close()
-            process.wait(30)
+            end(process)
         said = recorder.communicate(timeout=60)[1]
         if recorder.returncode != 0 or "not recorded" in said or "recorded only" in said or ("records nothing more" in said) != (part == "left"):
             raise Failure(f"{part}: mtrace-record ended with {recorder.returncode}: {said}")
@@ -1253,9 +1236,7 @@ def test_exec(folder):
             say(process, "alloc 7770 40")
             say(process, "exec 0 1")
             say(process, "alloc 7770 50")
-            process.stdin.close()
-            if process.wait(30) != 0:
-                raise Failure(f"the program ended with {process.returncode}")
+            end(process)
         found = images(log)
         if [n for _, n in found][:3] != [30, 20, 10] or [kind for kind, _ in found][:2] != ["exec", "exec"] or sum(n for _, n in found) != 60:
             raise Failure(f"{part}: recorded of each image: {found}; said: {said}")
@@ -1325,8 +1306,7 @@ def test_left(folder):
             say(process, "alloc 7770 20")
         detach(process.pid, recorder)
         stays(folder)
-        process.kill()
-        process.wait()
+        kill(process)
 
 
 def in_space(*options):
@@ -1354,13 +1334,9 @@ def record_in_space(space, log, command=SERVER):
 def test_spaces(folder):
     log = folder / "run.dat"
     recorder, pid = record_in_space(in_space("--pid", "--fork", "--mount-proc", "--kill-child"), log)
-    done = subprocess.run([TOOLS.record, "--attach", str(pid), "-o", str(folder / "no.dat")], capture_output=True, text=True, timeout=60)
-    if done.returncode == 0 or "is already recorded" not in done.stderr or (folder / "no.dat").exists():
-        raise Failure(f"attached to what is recorded from another pid namespace: {done.returncode}, {done.stderr}")
+    is_refused("is already recorded", "--attach", pid, "-o", folder / "no.dat")
     for options in ((), ("-f",)):
-        done = subprocess.run([TOOLS.record, "--pack", str(log), *options], capture_output=True, text=True, timeout=60)
-        if done.returncode == 0 or "is being packed" not in done.stderr:
-            raise Failure(f"--pack {options} of what is recorded there: {done.returncode}, {done.stderr}")
+        is_refused("is being packed", "--pack", log, *options)
     say(recorder, "alloc 7770 10")
     said = recorder.communicate(timeout=60)[1]
     if recorder.returncode != 0 or images(log) != [("exit", 15)]:
@@ -1392,9 +1368,8 @@ def test_mounts(folder):
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     STARTED.append(here)
     say(here, "alloc 7770 5")
-    lost.kill()
-    lost.wait()
-    done = subprocess.run([TOOLS.record, "--detach", str(pid)], capture_output=True, text=True, timeout=60)
+    kill(lost)
+    done = record("--detach", pid)
     if done.returncode != 0 or "of its mount namespace" not in done.stdout:
         raise Failure(f"--detach of who is in another mount namespace: {done.returncode}, {done.stdout}{done.stderr}")
     say(here, "alloc 7770 10")
@@ -1416,6 +1391,7 @@ def left_behind(folder):
     say(recorder, "alloc 7770 7")
     pid = child_of(recorder.pid)
     recorder.kill()
+    wait_until("the recorder is dead", lambda: harness.state_of(recorder.pid) == "Z")
     return recorder, pid
 
 
@@ -1425,14 +1401,10 @@ def test_named(folder):
         log.parent.mkdir(parents=True)
         process = start("env", "-C", str(log.parent), f"LD_PRELOAD={TOOLS.collector}", f"MTRACE_OUTPUT={log.name}", sys.executable, "-c", SERVER)
         say(process, "alloc 7770 3")
-        done = subprocess.run([TOOLS.record, "--attach", str(process.pid), "-o", str(folder / "no.dat")], capture_output=True, text=True, timeout=60)
-        if done.returncode == 0 or "records itself into" not in done.stderr or (folder / "no.dat").exists():
-            raise Failure(f"attached to what records itself into {str(log)!r}: {done.returncode}, {done.stderr}")
+        is_refused("records itself into", "--attach", process.pid, "-o", folder / "no.dat")
         detach(process.pid)
         say(process, "alloc 7770 5")
-        process.stdin.close()
-        if process.wait(30) != 0:
-            raise Failure(f"the program ended with {process.returncode}")
+        end(process)
         log = log.rename(folder / f"{n}.dat")
         if images(log) != [("detached", 3)]:
             raise Failure(f"of {name!r} there is {images(log)}")
@@ -1446,14 +1418,14 @@ def test_kept(folder):
         if why == "is stopped":
             os.kill(pid, signal.SIGSTOP)
         log = folder / ("there.dat" if why == "exists" else "other.dat")
-        done = subprocess.run([TOOLS.record, "--attach", str(pid), "-o", str(log)], capture_output=True, text=True, timeout=60)
+        done = record("--attach", pid, "-o", log)
         if done.returncode == 0 or why not in done.stderr or done.stderr.count("\n") != 1:
             raise Failure(f"an attach that was to fail, as it {why}: {done.returncode}, {done.stderr}")
     os.kill(pid, signal.SIGCONT)
     say(recorder, "alloc 7770 30")
     detach(pid)
     recorder.stdin.close()
-    subprocess.run([TOOLS.record, "--pack", str(folder / "started.dat.live")], capture_output=True)
+    record("--pack", folder / "started.dat.live")
     if images(folder / "started.dat") != [("detached", 37)]:
         raise Failure(f"of what an attach that failed had to keep there is {images(folder / 'started.dat')}")
 
@@ -1461,7 +1433,7 @@ def test_kept(folder):
 def refused_beside(folder, why, status, *words):
     """Nothing in the folder has changed."""
     before = {path.name: path.stat().st_ino for path in folder.iterdir()}
-    done = subprocess.run([TOOLS.record, *words], capture_output=True, text=True, timeout=60)
+    done = record(*words)
     if done.returncode != status or why not in done.stderr or done.stderr.count("\n") != 1:
         raise Failure(f"{words}, expected a line with {why!r}: {done.returncode}, {done.stderr}")
     after = {path.name: path.stat().st_ino for path in folder.iterdir()}
@@ -1473,7 +1445,7 @@ def pack_left(folder, pid, name):
     said = detach(pid)
     if f"and left the log as '{folder}/{name}.live': 'mtrace-record --pack {folder}/{name}.live'" not in said:
         raise Failure(f"the log that is left is not {name}.live: {said}")
-    subprocess.run([TOOLS.record, "--pack", str(folder / f"{name}.live")], capture_output=True)
+    record("--pack", folder / f"{name}.live")
 
 
 def test_replaced(folder):
@@ -1484,8 +1456,7 @@ def test_replaced(folder):
     attach_again = ("--attach", str(pid), "-f", "-o")
     recorder = attach(pid, folder / "run.dat")
     say(process, "alloc 7770 5")
-    recorder.kill()
-    recorder.wait()
+    kill(recorder)
     for log in (good, folder / "run.dat"):
         refused_beside(folder, "is attached to already", 125, *attach_again, str(log))
     say(process, "alloc 7770 15")
@@ -1516,8 +1487,7 @@ def test_replaced(folder):
         raise Failure(f"of a recording that replaced another one there are {names}")
 
     recorder = attach(pid, folder / "removed.dat")
-    recorder.kill()
-    recorder.wait()
+    kill(recorder)
     (folder / "removed.dat.live").unlink()
     if (said := detach(pid)) != "detached; its recorder has ended, and the log was removed\n":
         raise Failure(f"--detach from a log that was removed says {said!r}")
@@ -1550,8 +1520,7 @@ def test_again(folder):
     say(process, "alloc 7770 5")
     if images(folder / "second.dat") != [("detached", 30)]:
         raise Failure(f"recorded again after an exec: {images(folder / 'second.dat')}")
-    process.stdin.close()
-    process.wait(30)
+    end(process)
     recorder, pid = left_behind(folder)
     taken = subprocess.Popen([TOOLS.record, "--attach", str(pid), "-o", str(folder / "third.dat")], stderr=subprocess.PIPE, text=True)
     STARTED.append(taken)
@@ -1562,7 +1531,7 @@ def test_again(folder):
     detach(pid, taken)
     recorder.stdin.close()
     recorder.wait()
-    subprocess.run([TOOLS.record, "--pack", str(folder / "started.dat.live")], capture_output=True)
+    record("--pack", folder / "started.dat.live")
     if images(folder / "started.dat") != [("detached", 7)] or images(folder / "third.dat") != [("detached", 30)]:
         raise Failure(f"of a recorder that was killed, and of the next: {images(folder / 'started.dat')}, {images(folder / 'third.dat')}")
 
@@ -1594,14 +1563,6 @@ def voluntary_switches(pid):
     return sum(int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", path.read_text(), re.M)[1]) for path in Path(f"/proc/{pid}/task").glob("*/status"))
 
 
-def wait_until(condition, what):
-    deadline = time.monotonic() + 30
-    while not condition():
-        if time.monotonic() > deadline:
-            raise Failure(f"never {what}")
-        time.sleep(0.002)
-
-
 def test_stub(folder):
     """The stub is made to loop until the recorder has looked at it."""
     program = compiled(folder, "stubs", STUBS, "-no-pie", "-Wl,-z,lazy", "-pthread")
@@ -1614,11 +1575,11 @@ def test_stub(folder):
             os.pwrite(memory.fileno(), b"\xeb\xfe", at)
             process.stdin.write("call\n")
             process.stdin.flush()
-            wait_until(lambda: user_ticks(process.pid) > 1, "in the stub")
+            wait_until("in the stub", lambda: user_ticks(process.pid) > 1)
             before = voluntary_switches(process.pid)
             recorder = subprocess.Popen([TOOLS.record, "--attach", str(process.pid), "-o", str(log)], stderr=subprocess.PIPE, text=True)
             STARTED.append(recorder)
-            wait_until(lambda: voluntary_switches(process.pid) >= before + 3, "looked at")
+            wait_until("looked at", lambda: voluntary_switches(process.pid) >= before + 3)
             if name == "malloc":
                 recorder.stderr.readline()
             os.pwrite(memory.fileno(), saved, at)
@@ -1642,9 +1603,7 @@ def test_cloned(folder):
         say(process, way)
     detach(process.pid, recorder)
     is_as_before(process)
-    process.stdin.close()
-    if process.wait(30) != 0:
-        raise Failure(f"the program ended with {process.returncode}")
+    end(process)
     found = ask(folder / "run.dat", "SELECT p.pid != " + str(process.pid) + ", count(a.size_bytes) FROM processes AS p LEFT JOIN allocations AS a"
                 " ON a.process_id = p.process_id AND a.size_bytes = 7770 GROUP BY p.process_id ORDER BY 1, 2")
     if found != [(0, 30), (1, 11), (1, 12), (1, 13)]:
@@ -1733,13 +1692,14 @@ def reported(process, folder):
     log = folder / "reported.dat"
     recorder = attach(process.pid, log, "--report-every", "300ms", "--report-signal", "USR1")
     reports = [Path(f"{log}.report.{n}.txt") for n in (1, 2, 3)]
-    deadline = time.monotonic() + 60
-    while not reports[-1].exists():
+
+    def is_third_there():
         say(process, "alloc 7707 10")
         recorder.send_signal(signal.SIGUSR1)
-        if time.monotonic() > deadline:
-            raise Failure(f"reports: {[report.exists() for report in reports]}")
         time.sleep(0.1)
+        return reports[-1].exists()
+
+    wait_until("three reports", is_third_there)
     detach(process.pid, recorder)
     if "leaked" not in reports[-1].read_text():
         raise Failure(f"a report: {reports[-1].read_text()}")
@@ -1765,20 +1725,16 @@ def test_together(folder):
     print(f"{found.get(7709, 0)} of 60000 short-lived blocks were not elided")
     for options, why in ((("--aggregate",), "--aggregate cannot be used with --attach"), (("--patch",), "is for a program that is started"),
                          (("--wait",), "--wait needs --follow-children"), (("true",), "--attach runs no program")):
-        done = subprocess.run([TOOLS.record, "--attach", str(process.pid), "-o", str(folder / "no.dat"), *options], capture_output=True, text=True, timeout=60)
+        done = record("--attach", process.pid, "-o", folder / "no.dat", *options)
         if done.returncode != 2 or why not in done.stderr.splitlines()[0] or (folder / "no.dat").exists():
             raise Failure(f"{options}: {done.returncode}, {done.stderr}")
-    process.stdin.close()
-    if process.wait(30) != 0:
-        raise Failure(f"the program ended with {process.returncode}")
+    end(process)
 
 
 def test_answers(folder):
     process = start(sys.executable, "-c", SERVER)
     attach(process.pid, folder / "run.dat")
-    done = subprocess.run([TOOLS.record, "--attach", str(process.pid), "-o", str(folder / "no.dat")], capture_output=True, text=True, timeout=60)
-    if done.returncode == 0 or "is attached to already" not in done.stderr:
-        raise Failure(f"a second attach: {done.stderr}")
+    is_refused("is attached to already", "--attach", process.pid, "-o", folder / "no.dat")
     detach(process.pid)
 
 
@@ -1871,9 +1827,7 @@ def test_operators(folder):
     detach(process.pid, recorder)
     if ask(folder / "later.dat", "SELECT count(*) FROM allocations WHERE size_bytes = 7780") != [(100,)]:
         raise Failure("what was executed has operators that are not recorded")
-    process.stdin.close()
-    if process.wait(30) != 0:
-        raise Failure(f"the program ended with {process.returncode}")
+    end(process)
     found = ask(folder / "run.dat", "SELECT size_bytes, count(*), sum(NOT is_leaked) FROM allocations WHERE size_bytes BETWEEN 7777 AND 7779 GROUP BY 1")
     (frees,), = ask(folder / "run.dat", "SELECT inherited_frees FROM processes")
     if found != [(7778, 100, 50)] or frees != 50:
@@ -1892,16 +1846,14 @@ def test_hooked(folder):
     (n,), = ask(folder / "run.dat", "SELECT count(*) FROM allocations WHERE size_bytes = 7770")
     if n != 10:
         raise Failure(f"{n} of 10 blocks are recorded")
-    process.stdin.close()
-    if process.wait(30) != 0:
-        raise Failure(f"the program ended with {process.returncode}")
+    end(process)
 
 
 def said_with_no_more_memory(pid, *words):
     """Its address space may not grow any more."""
     limits = resource.prlimit(pid, resource.RLIMIT_AS)
     resource.prlimit(pid, resource.RLIMIT_AS, (size_of(pid), limits[1]))
-    done = subprocess.run([TOOLS.record, *words], capture_output=True, text=True, timeout=60)
+    done = record(*words)
     resource.prlimit(pid, resource.RLIMIT_AS, limits)
     if done.returncode == 0 or "cannot map 384 KiB" not in done.stderr or "ulimit -v" not in done.stderr:
         raise Failure(f"{words} without memory: {done.returncode}, {done.stdout}{done.stderr}")
@@ -1922,8 +1874,7 @@ def test_limited(folder):
         detach(process.pid, recorder)
         is_as_before(process)
     recorder = attach(process.pid, folder / "alone.dat")
-    recorder.kill()
-    recorder.wait()
+    kill(recorder)
     said_with_no_more_memory(process.pid, "--detach", str(process.pid))
     detach(process.pid)
     is_as_before(process)
@@ -1932,17 +1883,16 @@ def test_limited(folder):
 
 def child_of(pid):
     """The recorded program, once the library is loaded."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-            if "libmtrace.so" in Path(f"/proc/{child}/maps").read_text():
-                return int(child)
-        time.sleep(0.01)
-    raise Failure("no program was started")
+    def children():
+        return [child for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+                if "libmtrace.so" in Path(f"/proc/{child}/maps").read_text()]
+
+    wait_until("the program is started", children)
+    return int(children()[0])
 
 
 def refused(pid, folder, why):
-    done = subprocess.run([TOOLS.record, "--attach", str(pid), "-o", str(folder / "no.dat")], capture_output=True, text=True, timeout=60)
+    done = record("--attach", pid, "-o", folder / "no.dat")
     if done.returncode == 0 or why not in done.stderr or done.stderr.count("\n") != 1:
         raise Failure(f"expected a line with {why!r}: {done.stderr}")
     if any(folder.iterdir()):
@@ -1952,15 +1902,13 @@ def refused(pid, folder, why):
 def test_refused(folder):
     process = start(sys.executable, "-c", THREADS)
     # What nothing of ours is in is not led anywhere to find out.
-    left = subprocess.run([TOOLS.record, "--detach", str(process.pid)], capture_output=True, text=True, timeout=60)
+    left = record("--detach", process.pid)
     if left.returncode == 0 or left.stderr != f"mtrace-record: process {process.pid} is not attached to\n":
         raise Failure(f"--detach of what was never attached to: {left.stderr}")
     if "libmtrace" in Path(f"/proc/{process.pid}/maps").read_text():
         raise Failure("--detach has put a library into a program that had none of ours")
     process.send_signal(signal.SIGSTOP)
-    deadline = time.monotonic() + 30
-    while "State:\tT" not in Path(f"/proc/{process.pid}/status").read_text() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until("the program is stopped", lambda: harness.state_of(process.pid) == "T")
     refused(process.pid, folder, "is stopped")
     process.send_signal(signal.SIGCONT)
     if TRACE(PTRACE_SEIZE, process.pid, None, None) == 0:
@@ -2060,9 +2008,7 @@ def test_own_names(folder):
 
 def test_crowd(folder):
     process = start(sys.executable, "-c", THREADS.replace("range(4)", "range(150)").replace("0.001", "1"))
-    deadline = time.monotonic() + 30
-    while len(os.listdir(f"/proc/{process.pid}/task")) < 151 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until("threads are there", lambda: len(os.listdir(f"/proc/{process.pid}/task")) >= 151)
     recorder = attach(process.pid, folder / "run.dat")
     time.sleep(1.5)
     detach(process.pid, recorder)
@@ -2119,7 +2065,7 @@ def test_storage(folder):
     said = load(process, narrow)
     if said != "loaded":
         raise Failure(f"{WIDE_BYTES} bytes fit without the collector; with it {WIDE_BYTES - STORAGE_BYTES - alignment} do not: {said}")
-    done = subprocess.run([TOOLS.record, "--attach", str(full.pid), "-f", "-o", folder / "full.dat"], capture_output=True, text=True, timeout=60)
+    done = record("--attach", full.pid, "-f", "-o", folder / "full.dat")
     if done.returncode == 0 or done.stderr.count("\n") != 1 or "glibc.rtld.optional_static_tls" not in done.stderr:
         raise Failure(f"where nothing is left: {done.stderr}")
     if library_range(full.pid) != (0, 0):

@@ -22,11 +22,7 @@ IGNORED = {"call_site_id", "weight"}
 
 
 def asked(tools, database, report, *options):
-    run = subprocess.run([tools.query, report.replace("_", "-"), database, "--csv", *options], capture_output=True, text=True,
-                         env=harness.environment(), timeout=300)
-    if run.returncode:
-        raise harness.Failure(f"{report} {options}: {run.stderr}")
-    rows = list(csv.DictReader(io.StringIO(run.stdout)))
+    rows = list(csv.DictReader(io.StringIO(harness.ask(tools, report.replace("_", "-"), database, "--csv", *options))))
     return sorted(tuple(row[name] for name in row if name not in IGNORED) for row in rows)
 
 

@@ -204,8 +204,8 @@ def plain(name, **more):
 
 
 CASES = {name: plain(name) for name in (
-    "threads", "short_threads", "cross_thread_free", "fork_alone", "unrecorded_child", "spawn_children", "longjmp_out", "close_descriptors",
-    "chdir_away", "limit_address_space", "realloc_edges", "alignments", "mappings", "mallopt_calls",
+    "threads", "short_threads", "cross_thread_free", "fork_alone", "unrecorded_child", "spawn_children", "longjmp_out",
+    "realloc_edges", "alignments", "mappings", "mallopt_calls",
     "coroutines", "lost_neighbour", "exceptions", "thread_ends", "signal_stack", "signal_storm",
     "stack_holes", "stack_holes_without_tables")}
 
@@ -324,18 +324,21 @@ CASES |= {
     "leak_c": plain("leak_c"),
     "leak_cxx": plain("leak_cxx"),
     # The log cannot grow because its path leads nowhere; lost events are counted.
-    "chroot_away": plain("chroot_away", may_drop=True),
+    "chroot_away": Case(["restricted", "root"], end=("exit", 0), may_drop=True),
     # A vfork child looks like its parent: its exec is not the end of the parent's image, but the parent's exec is.
     "seccomp_vfork": plain("seccomp_vfork"),
     "seccomp_vfork_exec": Case(["seccomp_vfork", "exec"], end=("exec", None), expect={"leaked_blocks": 0, "leaked_bytes": 0}),
     "seccomp_vfork_kill": Case(["seccomp_vfork", "kill"], end=("signal", 9)),
-    "seccomp_filter": plain("seccomp_filter", may_drop=True),
+    "seccomp_filter": Case(["restricted", "filter"], end=("exit", 0), may_drop=True),
     # The thread exits by a bare system call, which the collector does not see.
-    "seccomp_strict": plain("seccomp_strict", end=None, may_drop=True),
-    **{f"seccomp_strict_{how}": Case(["seccomp_strict", how], may_drop=True) for how in ("syscall_prctl", "syscall_seccomp")},
-    **{f"tsc_forbidden_{how}": Case(["tsc_forbidden", how], end=("exit", 0)) for how in ("prctl", "syscall")},
-    "tsc_forbidden_waiting": plain("tsc_forbidden", env={"MTRACE_DISABLE_BY_DEFAULT": "1", "MTRACE_SIGNAL_TOGGLE": "SIGUSR2"}),
-    "limit_file_size": plain("limit_file_size", may_drop=True),
+    "seccomp_strict": Case(["restricted", "strict"], may_drop=True),
+    **{f"seccomp_strict_{how}": Case(["restricted", "strict", how], may_drop=True) for how in ("syscall_prctl", "syscall_seccomp")},
+    **{f"tsc_forbidden_{how}": Case(["restricted", "no_counter", how], end=("exit", 0)) for how in ("prctl", "syscall")},
+    "tsc_forbidden_waiting": Case(["restricted", "no_counter"], end=("exit", 0), env={"MTRACE_DISABLE_BY_DEFAULT": "1", "MTRACE_SIGNAL_TOGGLE": "SIGUSR2"}),
+    "limit_file_size": Case(["restricted", "file_size"], end=("exit", 0), may_drop=True),
+    "limit_address_space": Case(["restricted", "address_space"], end=("exit", 0)),
+    "close_descriptors": Case(["restricted", "descriptors"], end=("exit", 0)),
+    "chdir_away": Case(["restricted", "directory"], end=("exit", 0)),
     "cancel_plugin": Case(["cancel_host", "@/cancel_plugin.so"], end=("exit", 0)),
     # System calls of libunwind are cancellation points in places where the program has none.
     "cancel_plugin_checked": Case(["cancel_host", "@/cancel_plugin.so"], env={"MTRACE_UNWINDER": "check"}, end=("exit", 0)),

@@ -24,7 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
 import harness  # noqa: E402
-from harness import Failure, Skip  # noqa: E402
+from harness import Failure, Skip, expect  # noqa: E402
 
 PLUGIN = r"""
 #include <stdlib.h>
@@ -239,11 +239,6 @@ def recorded(tools, place, argv, options=()):
         raise Failure(f"{argv}: alone {alone.status} {alone.stdout}, recorded {outcome.status} {outcome.stdout} {outcome.stderr}")
     done = harness.run([tools.importer, "-f", place / "run.dat", place / "run.db"], place)
     return harness.Database(place / "run.db"), done.stderr.decode()
-
-
-def expect(what, found, wanted):
-    if found != wanted:
-        raise Failure(f"{what}: {found}, expected are {wanted}")
 
 
 def test_opened(tools, place):

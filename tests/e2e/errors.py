@@ -12,12 +12,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 import harness  # noqa: E402
+from harness import expect  # noqa: E402
 
-
-
-def expect(what, got, wanted):
-    if got != wanted:
-        raise harness.Failure(f"{what}: {got}, not {wanted}")
 
 
 def in_valgrind(argv):

@@ -16,7 +16,6 @@ import collections
 import csv
 import io
 import json
-import os
 import re
 import sqlite3
 import subprocess

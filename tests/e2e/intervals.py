@@ -110,10 +110,7 @@ def take_snapshots(path):
 
 
 def ask(tools, *words):
-    run = subprocess.run([tools.query, *map(str, words), "--format", "json", "-n", "0"], capture_output=True, text=True, env=harness.environment(), timeout=200)
-    if run.returncode:
-        raise Failure(f"{words} ended with {run.returncode}: {run.stderr}")
-    return json.loads(run.stdout)
+    return json.loads(harness.ask(tools, *words, "--format", "json", "-n", "0"))
 
 
 def check(what, rows, figure, truth):

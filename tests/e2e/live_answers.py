@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 
 import harness
-from harness import Failure
+from harness import Failure, expect
 
 
 def rows(text):
@@ -22,11 +22,6 @@ def ask(database, sql, *values):
         return [dict(row) for row in connection.execute(sql, values)]
     finally:
         connection.close()
-
-
-def expect(what, got, wanted):
-    if got != wanted:
-        raise Failure(f"{what}:\n  got    {got!r}\n  wanted {wanted!r}"[:2000])
 
 
 def run(argv, place, env=None, status=0):

@@ -6,7 +6,6 @@ stdout, stderr, exit status, environment, descriptors and the files of the worki
 program runs untracked twice first: what differs between those two (if anything) is a mistake in the case.
 """
 
-import os
 import shutil
 import subprocess
 import sys

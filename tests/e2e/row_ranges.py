@@ -9,7 +9,6 @@ import os
 import random
 import shutil
 import sqlite3
-import subprocess
 import sys
 from pathlib import Path
 
@@ -21,13 +20,6 @@ FILTERS = 20
 RANGES = """SELECT min(allocation_id), max(allocation_id), min(size_bytes), max(size_bytes), min(address), max(address), max(lifetime_ns),
             sum(lifetime_ns IS NULL) FROM packed_allocation_rows GROUP BY (allocation_id - 1) / 4096"""
 LIFETIME = "coalesce(lifetime_ns, (SELECT end_ns FROM processes) - alloc_ns)"
-
-
-def ask(tools, database, command, *options):
-    run = subprocess.run([tools.query, command, database, *options], capture_output=True, text=True, env=harness.environment(), timeout=300)
-    if run.returncode:
-        raise harness.Failure(f"{command} {options}: {run.stderr}")
-    return run.stdout
 
 
 def require(is_good, what):
@@ -67,26 +59,26 @@ def ids(text):
 
 def check_filter(tools, database, without, options, sql, stock):
     expected = [row[0] for row in stock.execute(f"SELECT allocation_id FROM allocations WHERE {sql} ORDER BY allocation_id")]
-    found = ids(ask(tools, database, "allocations", "--format", "csv", *options))
+    found = ids(harness.ask(tools, "allocations", database, "--format", "csv", *options))
     require(found == expected, f"{options}: {len(found)} rows, stock SQLite has {len(expected)}")
-    found = ids(ask(tools, database, "allocations", "--format", "csv", "--order", "dsc", "--sort-by", "alloc_ns", *options))
+    found = ids(harness.ask(tools, "allocations", database, "--format", "csv", "--order", "dsc", "--sort-by", "alloc_ns", *options))
     require(found == expected[::-1], f"{options}, the last ones first")
     if expected:
         middle = expected[len(expected) // 2]
-        found = ids(ask(tools, database, "allocations", "--format", "csv", "-n", "100", "--after", str(middle), *options))
+        found = ids(harness.ask(tools, "allocations", database, "--format", "csv", "-n", "100", "--after", str(middle), *options))
         require(found == [i for i in expected if i > middle][:100], f"{options} after {middle}")
     for command in ("groups", "leaks", "unwind-quality"):
         if command == "leaks" and any(option.startswith("at=") for option in options):
             continue  # the time is then another query
-        require(ask(tools, database, command, "--format", "csv", *options) == ask(tools, without, command, "--format", "csv", *options),
+        require(harness.ask(tools, command, database, "--format", "csv", *options) == harness.ask(tools, command, without, "--format", "csv", *options),
                 f"{command} {options}: another answer without ranges")
     return len(expected)
 
 
 def check_plan(tools, database, stock):
     largest = str(stock.execute("SELECT max(size_bytes) FROM allocations").fetchone()[0])
-    require("row_ranges" not in ask(tools, database, "allocations", "--size-min", "1", "--show-sql"), "ranges are asked where all pass")
-    sql = ask(tools, database, "allocations", "--size-min", largest, "--from", "10%", "--show-sql").strip().rstrip(";")
+    require("row_ranges" not in harness.ask(tools, "allocations", database, "--size-min", "1", "--show-sql"), "ranges are asked where all pass")
+    sql = harness.ask(tools, "allocations", database, "--size-min", largest, "--from", "10%", "--show-sql").strip().rstrip(";")
     plan = [row[3] for row in stock.execute(f"EXPLAIN QUERY PLAN {sql}")]
     where = [i for i, step in enumerate(plan) if step == "SCAN w"]
     require(where and "packed_allocation_rows USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)" in plan[where[0] + 1],

@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 import harness  # noqa: E402
-from harness import Failure, Skip  # noqa: E402
+from harness import Failure, Skip, expect  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 CRATE = ROOT / "bindings/rust"
@@ -79,15 +79,7 @@ def recorded(tools, place, program):
 
 def ask(tools, log, *words):
     """The answer of mtrace-query, a list of dictionaries."""
-    outcome = harness.run([tools.query, *words, log, "--csv", "-n", "0"], log.parent)
-    if outcome.status:
-        raise Failure(f"mtrace-query {words}: {outcome.stderr}")
-    return list(csv.DictReader(io.StringIO(outcome.stdout.decode())))
-
-
-def expect(what, found, wanted):
-    if found != wanted:
-        raise Failure(f"{what}: {found}, not {wanted}")
+    return list(csv.DictReader(io.StringIO(harness.ask(tools, *words, log, "--csv", "-n", "0"))))
 
 
 def bytes_by(rows, *keys, of="allocated_bytes"):

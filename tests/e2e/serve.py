@@ -33,6 +33,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 import harness  # noqa: E402
+from harness import expect  # noqa: E402
 
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
 HEAVY = ENDLESS.replace("count(*)", "sum(length(replace(hex(zeroblob(60000 + x % 2)), '0', '1')))")
@@ -75,11 +76,6 @@ class Server:
         if status != 200:
             raise harness.Failure(f"{path} {parameters}: {status} {body.decode()}")
         return body
-
-
-def expect(what, found, wanted):
-    if found != wanted:
-        raise harness.Failure(f"{what}: {found!r}, but {wanted!r} was expected")
 
 
 def error_of(answer):

@@ -6,7 +6,6 @@ all rows pass it is the stored timeline; and the picture's areas are as high as 
 import csv
 import io
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,14 +17,6 @@ FILTERS = ((["size_min=100", "size_max=4KiB"], "size_bytes BETWEEN 100 AND 4096"
            (["--lifetime", "only_leaked"], "is_leaked", "live"),
            ([], "is_leaked", "leaked"),
            ([], "intervening_allocations <= 1", "temporary"))
-
-
-def asked(tools, database, *options):
-    run = subprocess.run([tools.query, "timeline", database, *options], capture_output=True, text=True, env=harness.environment(),
-                         timeout=300)
-    if run.returncode:
-        raise harness.Failure(f"timeline {options}: {run.stderr}")
-    return run.stdout
 
 
 def rows_of(text):
@@ -87,7 +78,7 @@ def highest_of_axis(text):
 
 
 def check_picture(tools, database, folder, steps, start, end, is_dark=False):
-    asked(tools, database, "--process", "1", "-o", f"{folder}/memory.svg", "-f")
+    harness.ask(tools, "timeline", database, "--process", "1", "-o", f"{folder}/memory.svg", "-f")
     text = Path(folder, "memory.svg").read_text()
     top, highest, left, plot, tall = 56, None, 86, 898, 300
     points = re.findall(r'<polygon fill="[^"]*" points="([^"]*)"', text)[-1]
@@ -115,13 +106,13 @@ def check(tools, workload, folder):
     harness.run([tools.record, "-o", f"{workload}.dat", "--", tools.workloads / workload], folder)
     database = f"{folder}/{workload}.db"
     db = harness.import_log(tools, f"{folder}/{workload}.dat", database)
-    if rows_of(asked(tools, database, "--csv")) != rows_of(asked(tools, database, "--csv", "size_min=0")):
+    if rows_of(harness.ask(tools, "timeline", database, "--csv")) != rows_of(harness.ask(tools, "timeline", database, "--csv", "size_min=0")):
         raise harness.Failure(f"{workload}: a filter that all rows pass changes the timeline")
     start, end = db.rows("SELECT start_ns, end_ns FROM processes WHERE process_id = 1")[0]
     for options, condition, measure in FILTERS:
         rows = db.rows(f"SELECT alloc_ns, free_ns, size_bytes, is_leaked FROM allocations WHERE process_id = 1 AND ({condition})")
         for more in ([], ["--from", "30%", "--to", "70%"]):
-            found = rows_of(asked(tools, database, "--csv", "--process", "1", "--measure", measure, *options, *more))
+            found = rows_of(harness.ask(tools, "timeline", database, "--csv", "--process", "1", "--measure", measure, *options, *more))
             if found and len(rows) < 60000:
                 check_buckets(f"{workload} {condition} {more}", found[::max(1, len(found) // 40)] + found[-1:], rows, start, bool(more))
     rows = db.rows("SELECT alloc_ns, free_ns, size_bytes FROM allocations WHERE process_id = 1")

@@ -41,7 +41,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
 import harness  # noqa: E402
-from harness import Failure, wait_until  # noqa: E402
+from harness import Failure, expect, wait_until  # noqa: E402
 
 # Reads commands: "alloc SIZE N" makes N blocks and keeps them; "free" frees them; "fork"; "exec"; "sleep" and "wake" switch its own activity: it
 # allocates a little every millisecond or so; "work N" starts threads that only allocate. Prints the line again when it is done.
@@ -102,11 +102,6 @@ while True:
         break
     os.write(1, line)
 """
-
-
-def expect(what, got, wanted):
-    if got != wanted:
-        raise Failure(f"{what}: {got!r} instead of {wanted!r}")
 
 
 class Server:
@@ -663,9 +658,8 @@ def leak_for(server, n):
 
 
 def ask(tools, database, query, *options, format="json"):
-    run = subprocess.run([tools.query, query, database, *options, "--format", format], capture_output=True, text=True, timeout=60,
-                         env=harness.environment(), check=True)
-    return json.loads(run.stdout) if format == "json" else run.stdout
+    answer = harness.ask(tools, query, database, *options, "--format", format)
+    return json.loads(answer) if format == "json" else answer
 
 
 def worst(tools, database, query, figure):

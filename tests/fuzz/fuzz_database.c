@@ -29,88 +29,39 @@ enum {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Words of queries: "%" the database, "$" its name, name=value a parameter. */
-static const char *const queries[] = {
-    "summary %",
-    "summary % format=json",
-    "leaks %",
-    "leaks % count=0 format=csv process=1",
-    "leaks % size_min=10",
-    "leaks % function_regex=e at=98%",
-    "leaks-by-stack % count=0",
-    "temporary % count=0 lifetime_min=1ns",
-    "peak % count=0",
-    "peak % format=json source_regex=c",
-    "live % at=50%",
-    "live % at=peak",
-    "hot % count=0",
-    "hot % count=0 library_regex=lib",
-    "groups % count=0",
-    "groups % format=json lifetime=only_leaked",
-    "allocations % count=0",
-    "allocations % count=0 format=json",
-    "allocations % format=csv count=0 function_regex=a site=3",
-    "block % 0x10010",
-    "growth % count=0",
-    "growth % count=0 function_regex=a",
-    "reallocs % count=0",
-    "fragmentation % count=0",
-    "fragmentation % at=50%",
-    "pinning % count=0",
-    "pinning % at=end",
-    "holes % count=0",
-    "holes % at=60% format=json",
-    "heap-map %",
-    "heap-map %",
-    "heap-map % at=50%",
-    "by-function % count=0",
-    "by-function % count=0 size_min=1",
-    "by-module % count=0",
-    "tree %",
-    "tree % bottom_up= measure=allocated by=blocks",
-    "tree % format=csv min_share=0% measure=leaked",
-    "flamegraph %",
-    "flamegraph % measure=allocated",
-    "flamegraph % measure=live at=50%",
-    "callers % main",
-    "callees % main measure=allocated",
-    "lines % cache.c",
-    "lines % work.c measure=allocated",
-    "diff % $",
-    "diff % at=10% at=90%",
-    "processes % count=0",
-    "flows % count=0",
-    "threads % count=0",
-    "timeline % count=0",
-    "timeline %",
-    "mmaps % count=0 format=json",
-    "mallopts % count=0",
-    "allocation-failures % count=0",
-    "realloc-chains % count=0",
-    "errors % count=0",
-    "range % count=0 from=10% to=90%",
-    "size-histogram % count=0",
-    "lifetime-histogram % count=0",
-    "unwind-quality % count=0",
-    "stack % 4",
-    "stack % 8 format=json",
-    "export % process=1 to=flamegraph.pl",
-    "export % process=1 to=flamegraph.pl measure=allocated",
-    "export % process=1 to=dhat",
-    "export % process=1 to=heaptrack",
-    "export % process=1 to=json",
-    "export % process=1 to=massif",
-    "export % process=1 to=pprof",
-    "export % process=1 to=speedscope",
-    "sql % SELECT*FROM(stack_frames)LIMIT(1000)",
-    "sql % SELECT*FROM(allocations)LIMIT(1000)",
-    "resymbolize %",
-    "groups % count=9223372036854775807",
-    "leaks % count=9223372036854775807 skip=9223372036854775807",
-};
-
-enum {
-    N_QUERIES = sizeof(queries) / sizeof(queries[0])
-};
+static struct word_list queries = {
+    .text = "summary %|summary % format=json|leaks %|leaks % count=0 format=csv process=1|"
+            "leaks % size_min=10|leaks % function_regex=e at=98%|leaks-by-stack % count=0|"
+            "temporary % count=0 lifetime_min=1ns|peak % count=0|"
+            "peak % format=json source_regex=c|live % at=50%|live % at=peak|hot % count=0|"
+            "hot % count=0 library_regex=lib|groups % count=0|"
+            "groups % format=json lifetime=only_leaked|allocations % count=0|"
+            "allocations % count=0 format=json|"
+            "allocations % format=csv count=0 function_regex=a site=3|block % 0x10010|"
+            "growth % count=0|growth % count=0 function_regex=a|reallocs % count=0|"
+            "fragmentation % count=0|fragmentation % at=50%|pinning % count=0|"
+            "pinning % at=end|holes % count=0|holes % at=60% format=json|heap-map %|"
+            "heap-map %|heap-map % at=50%|by-function % count=0|"
+            "by-function % count=0 size_min=1|by-module % count=0|tree %|"
+            "tree % bottom_up= measure=allocated by=blocks|"
+            "tree % format=csv min_share=0% measure=leaked|flamegraph %|"
+            "flamegraph % measure=allocated|flamegraph % measure=live at=50%|"
+            "callers % main|callees % main measure=allocated|lines % cache.c|"
+            "lines % work.c measure=allocated|diff % $|diff % at=10% at=90%|"
+            "processes % count=0|flows % count=0|threads % count=0|timeline % count=0|"
+            "timeline %|mmaps % count=0 format=json|mallopts % count=0|"
+            "allocation-failures % count=0|realloc-chains % count=0|errors % count=0|"
+            "range % count=0 from=10% to=90%|size-histogram % count=0|"
+            "lifetime-histogram % count=0|unwind-quality % count=0|stack % 4|"
+            "stack % 8 format=json|export % process=1 to=flamegraph.pl|"
+            "export % process=1 to=flamegraph.pl measure=allocated|"
+            "export % process=1 to=dhat|export % process=1 to=heaptrack|"
+            "export % process=1 to=json|export % process=1 to=massif|"
+            "export % process=1 to=pprof|export % process=1 to=speedscope|"
+            "sql % SELECT*FROM(stack_frames)LIMIT(1000)|"
+            "sql % SELECT*FROM(allocations)LIMIT(1000)|resymbolize %|"
+            "groups % count=9223372036854775807|"
+            "leaks % count=9223372036854775807 skip=9223372036854775807"};
 
 static char path[4096];
 static char suppressions[4096 + 8];
@@ -274,7 +225,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < DRAWN; i++)
         ask_drawn(&dice);
     for (size_t i = 0; i < LISTED; i++) {
-        const char *query = queries[(first * LISTED + i) % N_QUERIES];
+        const char *query = queries.at[(first * LISTED + i) % word_list_split(&queries)];
         asked = query;
         if (strncmp(query, "resymbolize", 11) == 0)
             resymbolize();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any bytes as a frame: unpacking gives an error or a payload within its bounds, and what came out
- * as events packs and unpacks to the same again.
+ * as events packs and unpacks to the same again, and its times are rounded once.
  *
  * Input: byte 0 codec, byte 1 kind of segment, bytes 2-3 raw length in words, bytes 4-5 how much of
  * the payload that follows is stored as it is; the rest goes through zstd. Checksums and
@@ -29,18 +29,33 @@ static void complete(struct log_frame *frame, const uint8_t *payload)
     frame->header_checksum = (uint32_t)XXH64(frame, sizeof(*frame), 0);
 }
 
-static void repack(struct pack *pack, const struct log_frame *frame, const uint64_t *words)
+static void repack(struct pack *pack, const struct log_frame *frame, const uint64_t *words,
+                   unsigned time_shift, uint64_t *ret_words)
 {
     static uint8_t out[PACK_SEGMENT_MAX_BYTES];
-    static uint64_t again[LOG_SEGMENT_PAYLOAD_BYTES / 8];
-    const struct pack_settings settings = {.zstd_level = 1};
+    const struct pack_settings settings = {.zstd_level = 1, .time_shift = time_shift};
     struct log_frame second;
 
     pack_segment(pack, &settings, &frame->segment, words, frame->first_byte, frame->raw_bytes, out);
     memcpy(&second, out, sizeof(second));
     if (pack_check_header(&second, 0, NULL)
-        || pack_unpack(pack, &second, out + sizeof(second), 0, again, NULL)
-        || memcmp(words, again, frame->raw_bytes) != 0)
+        || pack_unpack(pack, &second, out + sizeof(second), 0, ret_words, NULL))
+        abort();
+}
+
+/* Words come back; rounded times stay as they are when they are rounded again. */
+static void check(struct pack *pack, const struct log_frame *frame, const uint64_t *words)
+{
+    static uint64_t same[LOG_SEGMENT_PAYLOAD_BYTES / 8];
+    static uint64_t rounded[LOG_SEGMENT_PAYLOAD_BYTES / 8];
+    const unsigned time_shift = 1 + frame->raw_bytes / 8 % 8;
+
+    repack(pack, frame, words, 0, same);
+    if (memcmp(words, same, frame->raw_bytes) != 0)
+        abort();
+    repack(pack, frame, words, time_shift, rounded);
+    repack(pack, frame, rounded, time_shift, same);
+    if (memcmp(rounded, same, frame->raw_bytes) != 0)
         abort();
 }
 
@@ -71,6 +86,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (pack_check_header(&frame, 0, NULL))
         return 0;
     if (pack_unpack(pack, &frame, payload, 0, words, NULL) == 0)
-        repack(pack, &frame, words);
+        check(pack, &frame, words);
     return 0;
 }

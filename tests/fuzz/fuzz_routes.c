@@ -74,135 +74,49 @@ static const char *draw_bytes(struct input *input, char *ret_text)
     return draw_raw(input, ret_text, &length);
 }
 
+static const char *draw_word(struct input *input, struct word_list *list)
+{
+    unsigned n = word_list_split(list);
+
+    return list->at[draw(input, n)];
+}
+
 #define DRAW(input, list) (list)[draw(input, sizeof(list) / sizeof((list)[0]))]
 
 static const char *const ids[] = {"last", "0123", ""};
 
 static const char *const resources[] = {"values", "source", "notes", "sql", "nothing"};
 
-static const char *const data_paths[] = {
-    "timeline",         "timeline_leaked",       "timeline_maps",
-    "allocations",      "allocation_groups",     "mmaps",
-    "mallopts",         "export/flamegraph",     "export/flamegraph.pl/x",
-    "export/heaptrack", "allocation_ascii_tree", "maps",
-    "mmaps/x"};
+static struct word_list data_paths = {
+    .text = "timeline|timeline_leaked|timeline_maps|allocations|allocation_groups|mmaps|"
+            "mallopts|export/flamegraph|export/flamegraph.pl/x|export/heaptrack|"
+            "allocation_ascii_tree|maps|mmaps/x"};
 
-static const char *const others[] = {"/",
-                                     "/api/v1",
-                                     "/api/v1/",
-                                     "/api/v1/openapi.json",
-                                     "/list",
-                                     "/view/x",
-                                     "/favicon",
-                                     "/api/v1/events",
-                                     "/api/v2/",
-                                     "/data/",
-                                     "/data/last",
-                                     "/../etc/passwd",
-                                     "",
-                                     "/api/v1//",
-                                     "/api/v1/last/leaks/more"};
+static struct word_list others = {
+    .text = "/|/api/v1|/api/v1/|/api/v1/openapi.json|/list|/view/x|/favicon|/api/v1/events|"
+            "/api/v2/|/data/|/data/last|/../etc/passwd||/api/v1//|/api/v1/last/leaks/more"};
 
-static const char *const names[] = {
-    "argument", "format",  "path",  "parameter", "part", "show_sql", "token",     "count",  "skip",
-    "after",    "sort_by", "order", "from",      "to",   "alive_at", "min_share", "measure"};
+static struct word_list names = {
+    .text = "argument|format|path|parameter|part|show_sql|token|count|skip|after|sort_by|"
+            "order|from|to|alive_at|min_share|measure"};
 
-static const char *const data_names[] = {"from",
-                                         "to",
-                                         "alive_at",
-                                         "alive_at_2",
-                                         "lifetime",
-                                         "lifetime_min",
-                                         "lifetime_max",
-                                         "address_min",
-                                         "address_max",
-                                         "size_min",
-                                         "size_max",
-                                         "first_size_min",
-                                         "last_size_max",
-                                         "chain_length_min",
-                                         "position_in_chain_at_least",
-                                         "position_in_chain_at_most",
-                                         "chain_alive_for_at_least",
-                                         "backtraces",
-                                         "deallocation_backtraces",
-                                         "backtrace_depth_min",
-                                         "mmaped",
-                                         "arena",
-                                         "function_regex",
-                                         "negative_source_regex",
-                                         "marker",
-                                         "group_interval_min",
-                                         "group_allocations_max",
-                                         "group_leaked_allocations_min",
-                                         "custom_filter",
-                                         "count",
-                                         "skip",
-                                         "sort_by",
-                                         "order"};
+static struct word_list data_names = {
+    .text = "from|to|alive_at|alive_at_2|lifetime|lifetime_min|lifetime_max|address_min|"
+            "address_max|size_min|size_max|first_size_min|last_size_max|chain_length_min|"
+            "position_in_chain_at_least|position_in_chain_at_most|chain_alive_for_at_least|"
+            "backtraces|deallocation_backtraces|backtrace_depth_min|mmaped|arena|"
+            "function_regex|negative_source_regex|marker|group_interval_min|"
+            "group_allocations_max|group_leaked_allocations_min|custom_filter|count|skip|"
+            "sort_by|order"};
 
-static const char *const values[] = {"",
-                                     "0",
-                                     "1",
-                                     "2",
-                                     "4",
-                                     "-1",
-                                     "10",
-                                     "100",
-                                     "50%",
-                                     "100%",
-                                     "0.5%",
-                                     "peak",
-                                     "end",
-                                     "1ms",
-                                     "1h2m3s",
-                                     "9223372036854775807",
-                                     "18446744073709551615",
-                                     "1700000000000",
-                                     "0x10010",
-                                     "4KiB",
-                                     "yes",
-                                     "no",
-                                     "true",
-                                     "false",
-                                     "only_true",
-                                     "only_leaked",
-                                     "only_temporary",
-                                     "only_whole_group_leaked",
-                                     "main",
-                                     "malloc",
-                                     "asc",
-                                     "dsc",
-                                     "json",
-                                     "csv",
-                                     "table",
-                                     "timestamp",
-                                     "size",
-                                     "address",
-                                     "only_matched.size",
-                                     "all.leaked_count",
-                                     "leaked_bytes",
-                                     "peak_rss",
-                                     "leaked",
-                                     "allocated",
-                                     "live",
-                                     "blocks",
-                                     "last",
-                                     "cache.c",
-                                     "/src/cache.c",
-                                     "work",
-                                     "^main$",
-                                     "(a+)+$",
-                                     "function_regex",
-                                     "kind",
-                                     "process",
-                                     "leaks",
-                                     "flamegraph.pl",
-                                     "heaptrack",
-                                     "pprof",
-                                     "dhat",
-                                     "massif",
-                                     "speedscope"};
+static struct word_list values = {
+    .text = "|0|1|2|4|-1|10|100|50%|100%|0.5%|peak|end|1ms|1h2m3s|9223372036854775807|"
+            "18446744073709551615|1700000000000|0x10010|4KiB|yes|no|true|false|only_true|"
+            "only_leaked|only_temporary|only_whole_group_leaked|main|malloc|asc|dsc|json|"
+            "csv|table|timestamp|size|address|only_matched.size|all.leaked_count|"
+            "leaked_bytes|peak_rss|leaked|allocated|live|blocks|last|cache.c|/src/cache.c|"
+            "work|^main$|(a+)+$|function_regex|kind|process|leaks|flamegraph.pl|heaptrack|"
+            "pprof|dhat|massif|speedscope"};
 
 static const char *const bodies[] = {
     "SELECT 1",
@@ -221,41 +135,12 @@ static const char *const bodies[] = {
     ""};
 
 /* Parts of statements that no person would write. */
-static const char *const words[] = {"SELECT ",
-                                    "* ",
-                                    "count(*) ",
-                                    "sum(size_bytes) ",
-                                    "FROM ",
-                                    "allocations ",
-                                    "leaks ",
-                                    "stacks ",
-                                    "meta ",
-                                    "sqlite_schema ",
-                                    "WHERE ",
-                                    "size_bytes > 10 ",
-                                    "LIMIT 5 ",
-                                    "UNION ",
-                                    "JOIN ",
-                                    "USING (backtrace_id) ",
-                                    "ORDER BY 1 ",
-                                    "; ",
-                                    "(",
-                                    ") ",
-                                    "NULL ",
-                                    "-9223372036854775808 ",
-                                    "'",
-                                    "\"",
-                                    "x'ff' ",
-                                    "-- ",
-                                    "/* ",
-                                    "WITH a AS (SELECT 1) ",
-                                    "GROUP BY 1 ",
-                                    "?1 ",
-                                    "json_each('[1]') ",
-                                    "pragma_table_info('meta') ",
-                                    "load_extension('x') ",
-                                    "char(0) ",
-                                    ", "};
+static struct word_list words = {
+    .text = "SELECT |* |count(*) |sum(size_bytes) |FROM |allocations |leaks |stacks |meta |"
+            "sqlite_schema |WHERE |size_bytes > 10 |LIMIT 5 |UNION |JOIN |"
+            "USING (backtrace_id) |ORDER BY 1 |; |(|) |NULL |-9223372036854775808 |'|\"|"
+            "x'ff' |-- |/* |WITH a AS (SELECT 1) |GROUP BY 1 |?1 |json_each('[1]') |"
+            "pragma_table_info('meta') |load_extension('x') |char(0) |, "};
 
 /* ---- the place ---- */
 
@@ -356,9 +241,9 @@ static void choose_path(struct input *input, struct exchange *exchange, char *te
     else if (kind < 8)
         (void)snprintf(text, size, "/api/v1/%s/%s", choose_id(input), DRAW(input, resources));
     else if (kind < 14)
-        (void)snprintf(text, size, "/data/%s/%s", choose_id(input), DRAW(input, data_paths));
+        (void)snprintf(text, size, "/data/%s/%s", choose_id(input), draw_word(input, &data_paths));
     else if (kind == 14)
-        (void)snprintf(text, size, "%s", DRAW(input, others));
+        (void)snprintf(text, size, "%s", draw_word(input, &others));
     else
         (void)snprintf(text, size, "/%s", draw_bytes(input, own));
     exchange->path = text;
@@ -381,10 +266,10 @@ static const char *choose_name(struct input *input, bool is_data, char *text)
     case 2:
     case 3:
     case 4:
-        return DRAW(input, names);
+        return draw_word(input, &names);
     default:
         if (is_data)
-            return DRAW(input, data_names);
+            return draw_word(input, &data_names);
         (void)queries_parameter_at(draw(input, n), &parameter);
         return parameter.name;
     }
@@ -477,12 +362,12 @@ static const char *choose_value(struct input *input, const char *name, char *tex
     case 0:
         return draw_bytes(input, text);
     case 1:
-        return DRAW(input, values);
+        return draw_word(input, &values);
     default:
         if (index >= 0 && queries_parameter_at((size_t)index, &parameter))
             value =
                 random_query_value(draw(input, 256), parameter.value ? parameter.value : "yes|no");
-        return value ? value : DRAW(input, values);
+        return value ? value : draw_word(input, &values);
     }
 }
 
@@ -538,7 +423,7 @@ static void choose_body(struct input *input, struct client *request)
     else
         for (unsigned n = draw(input, MAX_WORDS + 1); n > 0; n--)
             used += (size_t)snprintf(request->body + used, sizeof(request->body) - used, "%s",
-                                     DRAW(input, words));
+                                     draw_word(input, &words));
     if (kind == 0)
         exchange->body = request->body;
     exchange->body_bytes = kind > 1 ? strlen(exchange->body) : used;

@@ -65,6 +65,15 @@ static const struct {
       "SELECT * FROM mapping_levels LIMIT 1000"}},
 };
 
+unsigned word_list_split(struct word_list *list)
+{
+    char *rest = list->n ? NULL : strdup(list->text);
+
+    while (rest)
+        list->at[list->n++] = strsep(&rest, "|");
+    return list->n;
+}
+
 struct drawn_dice drawn_dice_of(const uint8_t *bytes, size_t size)
 {
     return (struct drawn_dice){XXH3_64bits(bytes, size)};

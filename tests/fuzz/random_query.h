@@ -14,6 +14,16 @@
 
 struct query_request;
 
+/* Parts of a text, with "|" between them. */
+struct word_list {
+    const char *text;
+    const char *at[80];
+    unsigned n;
+};
+
+/* How many there are; `at` has them from then on. */
+unsigned word_list_split(struct word_list *list);
+
 enum {
     RANDOM_QUERY_PARAMETERS = 4,
     RANDOM_QUERY_TEXT_BYTES = 512

@@ -198,6 +198,19 @@ def heaptrack_totals(argv, place, env):
     return {"allocations": int(calls.group(1))}
 
 
+def expect(what, found, wanted):
+    if found != wanted:
+        raise Failure(f"{what}: {found!r}, but {wanted!r} was expected"[:2000])
+
+
+def ask(tools, *words):
+    """What mtrace-query prints."""
+    run = subprocess.run([tools.query, *map(str, words)], capture_output=True, text=True, env=environment(), timeout=300)
+    if run.returncode:
+        raise Failure(f"mtrace-query {words} ended with {run.returncode}: {run.stderr}")
+    return run.stdout
+
+
 def wait_until(what, is_true, patience=120):
     """`patience`: seconds until a missing event counts as a failure."""
     end = time.monotonic() + patience

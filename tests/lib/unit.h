@@ -36,6 +36,16 @@ static struct {
     }                                                                             \
     static void test(__attribute__((unused)) void **state)
 
+/* TEST_TWICE(name) { … }: first with *state NULL, then with another *state. */
+#define TEST_TWICE(test)                                                      \
+    static void test(void **state);                                           \
+    __attribute__((constructor)) static void register_##test(void)            \
+    {                                                                         \
+        unit_register((struct CMUnitTest){#test, test, NULL, NULL, NULL});    \
+        unit_register((struct CMUnitTest){#test, test, NULL, NULL, &g_unit}); \
+    }                                                                         \
+    static void test(void **state)
+
 /* TESTS_WITH(set_up, tear_down): set_up runs before the first test of the file, tear_down after the
  * last. A semicolon follows. */
 #define TESTS_WITH(before_all, after_all)                           \

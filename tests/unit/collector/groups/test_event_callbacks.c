@@ -23,8 +23,6 @@ enum {
     MAX_TRACKERS = 16,
     N_JUMPS = 5000,
     LONGEST_SECONDS = 120, /* otherwise a thread waits forever */
-    N_CROWD = 4,
-    N_ROUNDS = 20000,
 };
 
 static struct log_fixture g_log;
@@ -344,7 +342,7 @@ TEST(a_callback_keeps_its_place_until_it_returns)
         (void)remove_outside(i);
 }
 
-/* ---- forks and crowds ------------------------------------------------------------------------ */
+/* ---- forks ----------------------------------------------------------------------------------- */
 
 static pthread_barrier_t g_inside;
 static _Atomic bool g_may_return;
@@ -381,138 +379,6 @@ TEST(a_child_does_not_wait_for_threads_of_its_parent)
     assert_true(remove_outside(handle));
     assert_int_equal(pthread_join(thread, NULL), 0);
     pthread_barrier_destroy(&g_inside);
-}
-
-static _Atomic int g_live; /* of the tracker that is there */
-
-static void look_alive(const struct mtrace_event *event, void *user)
-{
-    (void)event;
-    if (atomic_load(&g_live) != *(const int *)user)
-        abort();
-}
-
-static void *emit_for_long(void *number)
-{
-    for (unsigned i = 0; i < N_ROUNDS; i++) {
-        emit(MTRACE_EVENT_ALLOC, (uintptr_t)number * 65536);
-        emit(MTRACE_EVENT_FREE, (uintptr_t)number * 65536);
-    }
-    return NULL;
-}
-
-TEST(none_is_called_after_its_removal)
-{
-    pthread_t threads[N_CROWD];
-    int user = 0;
-
-    for (uintptr_t i = 0; i < N_CROWD; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, emit_for_long, (void *)(i + 1)), 0);
-    for (unsigned i = 0; i < 200; i++) {
-        int handle;
-        atomic_store(&g_live, user);
-        handle = event_callbacks_add(look_alive, &user, MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE);
-        sys_nap(20000);
-        assert_true(remove_outside(handle));
-        user++; /* no thread looks at it now */
-    }
-    for (unsigned i = 0; i < N_CROWD; i++)
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-}
-
-/* ---- moves ----------------------------------------------------------------------------------- */
-
-enum {
-    N_GROUPS = 8,
-    MOVED_ADDRESS = 1 << 21,
-};
-
-static struct books {
-    _Atomic int64_t blocks[N_GROUPS], bytes[N_GROUPS];
-    _Atomic uint64_t n_moves, n_wrong;
-    _Atomic uint32_t freed_of;
-} g_books;
-
-static void keep_books(const struct mtrace_event *event, void *user)
-{
-    struct books *books = user;
-    const int64_t size_bytes = (int64_t)event->size_bytes;
-
-    if (event->kind == MTRACE_EVENT_FREE) {
-        atomic_store(&books->freed_of, event->group);
-        return;
-    }
-    atomic_fetch_add(&books->n_moves, 1);
-    if (event->kind != MTRACE_EVENT_MOVE || event->address != (const void *)MOVED_ADDRESS
-        || event->size_bytes != 1 || event->usable_bytes != 24 || event->old_address
-        || event->stack_id != 0 || event->alloc_stack_id != 1 || event->alloc_thread_id != 1)
-        atomic_fetch_add(&books->n_wrong, 1);
-    atomic_fetch_sub(&books->blocks[event->group], 1);
-    atomic_fetch_add(&books->blocks[event->current_group], 1);
-    atomic_fetch_sub(&books->bytes[event->group], size_bytes);
-    atomic_fetch_add(&books->bytes[event->current_group], size_bytes);
-}
-
-static void *move_about(void *number)
-{
-    uint32_t at = (uint32_t)(uintptr_t)number;
-
-    for (unsigned i = 0; i < N_ROUNDS; i++)
-        event_callbacks_emit_move((const void *)MOVED_ADDRESS, (at += 3) % N_GROUPS);
-    return NULL;
-}
-
-/* Each move names the last owner, so that counts by group stay balanced. */
-TEST(a_block_moved_by_many_threads_is_in_one_group)
-{
-    const uint64_t n_unreported = event_callbacks_count_unreported();
-    struct known_block known;
-    pthread_t threads[N_CROWD];
-    int handle;
-
-    emit(MTRACE_EVENT_ALLOC, MOVED_ADDRESS);
-    g_books.blocks[MTRACE_GROUP_ROOT] = g_books.bytes[MTRACE_GROUP_ROOT] = 1;
-    handle = event_callbacks_add(keep_books, &g_books, MTRACE_EVENT_MOVE | MTRACE_EVENT_FREE);
-    assert_true(handle > 0);
-    event_callbacks_emit_move((const void *)MOVED_ADDRESS, MTRACE_GROUP_ROOT); /* it is there */
-    event_callbacks_emit_move((const void *)(MOVED_ADDRESS + 64), 2);          /* no block */
-    assert_int_equal(g_books.n_moves, 0);
-    for (uintptr_t i = 0; i < N_CROWD; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, move_about, (void *)i), 0);
-    for (unsigned i = 0; i < N_CROWD; i++)
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-    assert_true(live_block_index_find((const void *)MOVED_ADDRESS, &known));
-    for (uint32_t i = 0; i < N_GROUPS; i++) {
-        assert_int_equal(g_books.blocks[i], i == known.group);
-        assert_int_equal(g_books.bytes[i], i == known.group);
-    }
-    assert_true(g_books.n_moves > N_ROUNDS && g_books.n_moves <= (uint64_t)N_CROWD * N_ROUNDS);
-    assert_int_equal(g_books.n_wrong, 0);
-    emit(MTRACE_EVENT_FREE, MOVED_ADDRESS);
-    assert_int_equal(g_books.freed_of, known.group);
-    assert_int_equal(event_callbacks_count_unreported(), n_unreported);
-    assert_true(remove_outside(handle));
-}
-
-/* A move inside of a callback. */
-TEST(unreported_events_are_counted_if_a_callback_wants_them)
-{
-    const uint64_t n_unreported = event_callbacks_count_unreported();
-    struct known_block known;
-    int handle;
-
-    emit(MTRACE_EVENT_ALLOC, MOVED_ADDRESS);
-    event_callbacks_pass_move((const void *)MOVED_ADDRESS, 2);
-    assert_int_equal(event_callbacks_count_unreported(), n_unreported);
-    handle = event_callbacks_add(receive_nothing, NULL, MTRACE_EVENT_MOVE);
-    event_callbacks_pass_move((const void *)MOVED_ADDRESS, 2);
-    event_callbacks_pass_move((const void *)(MOVED_ADDRESS + 64), 2);
-    assert_int_equal(event_callbacks_count_unreported(), n_unreported);
-    event_callbacks_pass_move((const void *)MOVED_ADDRESS, 3);
-    assert_int_equal(event_callbacks_count_unreported(), n_unreported + 1);
-    assert_true(remove_outside(handle));
-    assert_true(live_block_index_take((const void *)MOVED_ADDRESS, &known));
-    assert_int_equal(known.group, 3);
 }
 
 TESTS_WITH(begin, finish);

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 enum {
-    LONG_LIST = 100000,
     N_KEYS = 3000, /* names that fill more than a chunk, nodes and claims more than one array */
     NAME_BYTES = 300,
     MAX_MAPPINGS = 200,
@@ -41,71 +40,6 @@ static void walk_one(struct mtrace_walk *walk, const void *object, size_t size_b
                      mtrace_visit *visitor)
 {
     object_walk_object(walk, &(struct mtrace_root){"root", object, size_bytes, visitor});
-}
-
-/* ---- a list ---------------------------------------------------------------------------------- */
-
-struct node {
-    struct node *next;
-    char text[40]; /* the last byte of a block is the visitor's to read, and the walk's to probe */
-};
-
-static size_t g_n_visited;
-
-static void visit_node(struct mtrace_visitor *visitor, const void *object)
-{
-    const struct node *node = object;
-
-    g_n_visited += node->text[sizeof(node->text) - 1] == 'x';
-    visit(visitor, (struct mtrace_member){.kind = MTRACE_MEMBER_UNIQUE,
-                                          .key = "next",
-                                          .type = "node",
-                                          .size_bytes = sizeof(node->next),
-                                          .first = node->next,
-                                          .count = 1,
-                                          .capacity = 1,
-                                          .element_bytes = sizeof(*node),
-                                          .visit = visit_node});
-}
-
-static struct node *make_list(size_t n)
-{
-    struct node *first = NULL;
-
-    for (size_t i = 0; i < n; i++) {
-        struct node *node = malloc(sizeof(*node));
-        assert_non_null(node);
-        memset(node->text, 'x', sizeof(node->text));
-        node->next = first;
-        first = node;
-    }
-    return first;
-}
-
-static void free_list(struct node *first)
-{
-    while (first) {
-        struct node *next = first->next;
-        free(first);
-        first = next;
-    }
-}
-
-/* Each block once, all bytes, at any depth: OW-1, OW-3. */
-TEST(a_long_list_is_walked_whole)
-{
-    struct mtrace_walk *walk = object_walk_new(false);
-    struct node *first = make_list(LONG_LIST);
-
-    assert_non_null(walk);
-    g_n_visited = 0;
-    walk_one(walk, first, sizeof(*first), visit_node);
-    assert_int_equal(g_n_visited, LONG_LIST);
-    assert_int_equal(walk->claims.n, LONG_LIST);
-    assert_int_equal(walk->n_warnings, 0);
-    assert_int_equal(object_walk_total_bytes(walk), LONG_LIST * sizeof(*first));
-    object_walk_free(walk);
-    free_list(first);
 }
 
 /* ---- many names ------------------------------------------------------------------------------ */

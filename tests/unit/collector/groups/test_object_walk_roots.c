@@ -72,23 +72,6 @@ static bool has(size_t object)
     return false;
 }
 
-TEST(there_is_room_for_so_many)
-{
-    assert_false(object_roots_add(&(struct mtrace_root){"none", NULL, 1, NULL}));
-    for (size_t i = 0; i < OBJECT_ROOTS_MAX; i++)
-        assert_true(add(i));
-    assert_true(add(7)); /* again */
-    assert_false(add(OBJECT_ROOTS_MAX));
-    assert_int_equal(count_roots(), OBJECT_ROOTS_MAX);
-    object_roots_remove(&g_objects[9]);
-    assert_true(add(OBJECT_ROOTS_MAX)); /* in the slot of that one */
-    for (size_t i = 0; i <= OBJECT_ROOTS_MAX; i++)
-        object_roots_remove(&g_objects[i]);
-    object_roots_remove(NULL);
-    assert_int_equal(count_roots(), 0);
-    assert_int_equal(object_roots_at(OBJECT_ROOTS_MAX).object, NULL);
-}
-
 static void *read_first(void *unused)
 {
     (void)unused;

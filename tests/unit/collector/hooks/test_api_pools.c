@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The log records of pool calls, word by word; refused calls; and calls beyond the last pool. */
+/* Calls with the largest values that a record has room for, and calls beyond the last pool. */
 #include "collector/events/record.h"
 #include "collector/groups/groups.h"
 #include "collector/hooks/api_pools.h"
@@ -10,14 +10,11 @@
 #include "tests/lib/unit.h"
 #include "tests/unit/collector/recording_fixture.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
 enum {
     N_SEGMENTS = 64,
-    N_THREADS = 4,
-    N_ROUNDS = 5000,
     LAST_POOL = NAME_TABLE_CHUNK * NAME_TABLE_CHUNKS - 1,
     BYTES = 100,
 };
@@ -59,11 +56,6 @@ static const uint64_t *last_words(unsigned n)
     return g_thread.cursor - n;
 }
 
-static unsigned kind_of(const uint64_t *words)
-{
-    return words[0] & 0xff;
-}
-
 static uint64_t address_of(const uint64_t *words)
 {
     return words[1] & (((uint64_t)1 << LOG_ADDRESS_BITS) - 1);
@@ -72,37 +64,6 @@ static uint64_t address_of(const uint64_t *words)
 static uint64_t size_word(uint32_t pool, uint64_t size_bytes)
 {
     return size_bytes | (uint64_t)pool << LOG_SIZE_BITS;
-}
-
-TEST(each_call_is_one_record)
-{
-    const uint32_t pool = api_pool_create("words");
-    const uint64_t *words;
-
-    api_pool_alloc(pool, g_slab, BYTES);
-    words = last_words(3);
-    assert_int_equal(kind_of(words), LOG_POOL_ALLOC);
-    assert_int_equal(address_of(words), (uintptr_t)g_slab);
-    assert_int_equal(words[2], size_word(pool, BYTES));
-    assert_true(words[0] >> 32 >= LOG_NODE_FIRST);
-
-    api_pool_resize(pool, g_slab, g_slab + 1000, 2 * BYTES);
-    words = last_words(4);
-    assert_int_equal(kind_of(words), LOG_POOL_RESIZE);
-    assert_int_equal(address_of(words), (uintptr_t)g_slab + 1000);
-    assert_int_equal(words[2], size_word(pool, 2 * BYTES));
-    assert_int_equal(words[3], (uintptr_t)g_slab);
-
-    api_pool_free(pool, g_slab + 1000);
-    words = last_words(3);
-    assert_int_equal(kind_of(words), LOG_POOL_FREE);
-    assert_int_equal(address_of(words), (uintptr_t)g_slab + 1000);
-    assert_int_equal(words[2], pool);
-
-    api_pool_destroy(pool);
-    words = last_words(2);
-    assert_int_equal(kind_of(words), LOG_POOL_END);
-    assert_int_equal(address_of(words), pool);
 }
 
 /* The largest block and the highest address there can be. */
@@ -127,77 +88,6 @@ TEST(limits_are_recorded_and_what_is_beyond_is_counted)
     api_pool_free(pool, (void *)(uintptr_t)end);
     assert_ptr_equal(g_thread.cursor, before);
     assert_int_equal(groups_counters().bad_handles, n_bad + 4);
-}
-
-TEST(invalid_blocks_and_pools_write_no_event)
-{
-    const uint32_t pool = api_pool_create("nothing");
-    const uint64_t n_bad = groups_counters().bad_handles;
-    const uint64_t *before;
-
-    api_pool_alloc(pool, g_slab, 1);
-    before = g_thread.cursor;
-    api_pool_alloc(0, g_slab, 1);
-    api_pool_alloc(pool, NULL, 1);
-    api_pool_free(pool, NULL);
-    api_pool_resize(pool, g_slab, NULL, 1);
-    api_pool_resize(pool, NULL, NULL, 1);
-    api_pool_destroy(0);
-    assert_int_equal(groups_counters().bad_handles, n_bad);
-    api_pool_alloc(pool + 1, g_slab, 1);
-    api_pool_free(UINT32_MAX, g_slab);
-    api_pool_resize(UINT32_MAX, g_slab, g_slab, 1);
-    api_pool_destroy(pool + 1);
-    assert_true(groups_counters().bad_handles >= n_bad + 4);
-    assert_ptr_equal(g_thread.cursor, before);
-}
-
-/* Frees are written, and a resized block gets no new event: V9 while tracing is off. */
-TEST(while_nothing_is_traced_only_ends_are_written)
-{
-    const uint32_t pool = api_pool_create("untraced");
-    const uint64_t *before;
-
-    api_pool_alloc(pool, g_slab, 1);
-    before = g_thread.cursor;
-    state_set_tracing(false);
-    api_pool_alloc(pool, g_slab + 16, 1);
-    assert_ptr_equal(g_thread.cursor, before);
-    api_pool_resize(pool, g_slab, g_slab + 32, 2);
-    assert_int_equal(kind_of(last_words(3)), LOG_POOL_FREE);
-    assert_int_equal(address_of(last_words(3)), (uintptr_t)g_slab);
-    before = g_thread.cursor;
-    api_pool_destroy(pool);
-    assert_ptr_equal(g_thread.cursor, before + 2);
-    state_set_tracing(true);
-}
-
-static void *take_and_give(void *number)
-{
-    char *slab = malloc(4096);
-    const uint32_t pool = api_pool_create("of a thread");
-
-    (void)number;
-    for (size_t i = 0; i < N_ROUNDS; i++) {
-        api_pool_alloc(pool, slab + i % 64 * 64, 1 + i % 64);
-        api_pool_free(pool, slab + i % 64 * 64);
-    }
-    free(slab);
-    return (void *)(uintptr_t)pool;
-}
-
-TEST(threads_have_pools_of_their_own)
-{
-    pthread_t threads[N_THREADS];
-    void *pools[N_THREADS];
-
-    for (uintptr_t i = 0; i < N_THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, take_and_give, (void *)i), 0);
-    for (unsigned i = 0; i < N_THREADS; i++)
-        assert_int_equal(pthread_join(threads[i], &pools[i]), 0);
-    for (unsigned i = 0; i < N_THREADS; i++)
-        for (unsigned k = 0; k < i; k++)
-            assert_ptr_not_equal(pools[i], pools[k]);
 }
 
 /* The last pool works as any other; a call beyond it gets 0, which has no effect, and is counted.

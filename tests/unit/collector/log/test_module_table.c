@@ -56,30 +56,6 @@ static void unload(uintptr_t n)
     assert_true(module_table_end(is_there, ended));
 }
 
-TEST_WITH(a_module_is_found_until_it_ends, forget, NULL)
-{
-    uint32_t id = add(1, 0);
-
-    assert_int_equal(find(1), id);
-    assert_int_equal(find(2), 0);
-    unload(1);
-    assert_int_equal(g_last_ended, id);
-    assert_int_equal(find(1), 0);
-    assert_false(module_table_end(is_there, ended));
-}
-
-TEST_WITH(the_same_file_at_the_same_place_has_its_id_again, forget, NULL)
-{
-    uint32_t id = add(1, 77);
-
-    unload(1);
-    assert_int_equal(add(1, 77), id);
-    unload(1);
-    assert_int_not_equal(add(1, 78), id);
-    unload(1);
-    assert_int_equal(add(1, 77), id);
-}
-
 TEST_WITH(it_has_it_too_where_its_link_map_is_another_one, forget, NULL)
 {
     struct module_identity identity = numbered(1);
@@ -125,16 +101,6 @@ TEST_WITH(slots_come_back_under_new_ids, forget, NULL)
         unload(n);
         assert_int_equal(g_last_ended, n);
     }
-}
-
-TEST_WITH(loaded_modules_stay_while_others_are_reloaded, forget, NULL)
-{
-    assert_int_equal(add(1, 0), 1);
-    for (uintptr_t n = 2; n <= MODULE_TABLE_SLOTS + 2; n++) {
-        assert_int_equal(add(n, 0), n);
-        unload(n);
-    }
-    assert_int_equal(find(1), 1);
 }
 
 TEST_WITH(as_many_modules_as_there_are_slots, forget, NULL)

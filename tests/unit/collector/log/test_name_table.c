@@ -77,34 +77,6 @@ static int count_definitions(uint32_t id, const char *text)
     return n;
 }
 
-TEST_WITH(ids_are_new_or_found, open_log, close_log)
-{
-    uint32_t a = name_table_add(&g_table, "request", 7);
-    uint32_t b = name_table_add(&g_table, "request", 7);
-    uint32_t c = name_table_intern(&g_table, "request", 7);
-
-    assert_int_equal(a, FIRST);
-    assert_int_equal(b, FIRST + 1);
-    assert_int_equal(c, FIRST + 2); /* of its own: nothing that was added is found */
-    assert_int_equal(name_table_intern(&g_table, "request", 7), c);
-    assert_int_not_equal(name_table_intern(&g_table, "request", 6), c);
-    assert_int_not_equal(name_table_intern(&g_table, "request\0a", 9), c);
-}
-
-TEST_WITH(a_log_defines_once, open_log, close_log)
-{
-    uint32_t id = name_table_add(&g_table, "cache", 5);
-
-    assert_int_equal(count_definitions(id, "cache"), 0);
-    assert_true(name_table_define(&g_table, id, 3));
-    assert_true(name_table_define(&g_table, id, 3));
-    assert_int_equal(count_definitions(id, "cache"), 1);
-    assert_true(name_table_define(&g_table, id, 4)); /* of another process */
-    assert_int_equal(count_definitions(id, "cache"), 2);
-    assert_false(name_table_define(&g_table, 99, 4));
-    assert_false(name_table_define(&g_table, UINT32_MAX, 4));
-}
-
 TEST_WITH(the_longest_text, open_log, close_log)
 {
     static char text[NAME_TABLE_MAX_BYTES + 1];

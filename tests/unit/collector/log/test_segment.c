@@ -140,22 +140,6 @@ TEST_WITH(a_full_segment_has_no_room_again, NULL, close_log)
     assert_true(full->reserved_bytes <= LOG_SEGMENT_PAYLOAD_BYTES + RECORD_BYTES);
 }
 
-TEST_WITH(sealed_segments_reach_the_recorder, NULL, close_log)
-{
-    struct log_segment *events;
-    struct log_segment *defs;
-
-    log_fixture_open(&g_log, 2, 0);
-    events = segment_take(LOG_SEGMENT_EVENTS);
-    defs = segment_take(LOG_SEGMENT_DEFS);
-    segment_seal(events);
-    segment_seal(defs);
-    assert_int_equal(events->state, LOG_STATE_SEALED);
-    /* LF-4: definitions are never handed over for reuse. */
-    assert_int_equal((uint32_t)g_log.file->sealed_stack, events->index + 1);
-    assert_int_equal(events->next, 0);
-}
-
 /* SG-6: a fork child continues in the middle of an event that fills its segment. */
 TEST_WITH(a_fork_child_without_a_log_ends_cleanly, NULL, close_log)
 {
@@ -169,26 +153,6 @@ TEST_WITH(a_fork_child_without_a_log_ends_cleanly, NULL, close_log)
     assert_int_equal(full->state, LOG_STATE_FREE);
     segment_seal(full);
     segment_put_partial(partial);
-    assert_null(segment_take(LOG_SEGMENT_EVENTS));
-    assert_int_equal(segment_drop_reason(), LOG_DROP_LIMIT);
-}
-
-TEST_WITH(grows_by_chunks_of_reserved_space, NULL, close_log)
-{
-    log_fixture_open(&g_log, 1, 16 * MIB);
-    for (unsigned i = 0; i < 1 + 2 * SEGMENT_CHUNK; i++) {
-        struct log_segment *segment = segment_take(LOG_SEGMENT_EVENTS);
-        assert_non_null(segment);
-        memset(segment_payload(segment), 1, LOG_SEGMENT_PAYLOAD_BYTES);
-    }
-    assert_int_equal(g_log.file->n_segments, 1 + 2 * SEGMENT_CHUNK);
-}
-
-TEST_WITH(stops_at_max_live, NULL, close_log)
-{
-    log_fixture_open(&g_log, 1, (uint64_t)(1 + SEGMENT_CHUNK) * LOG_SEGMENT_BYTES);
-    for (unsigned i = 0; i < 1 + SEGMENT_CHUNK; i++)
-        assert_non_null(segment_take(LOG_SEGMENT_EVENTS));
     assert_null(segment_take(LOG_SEGMENT_EVENTS));
     assert_int_equal(segment_drop_reason(), LOG_DROP_LIMIT);
 }
@@ -224,18 +188,6 @@ TEST_WITH(never_grows_into_another_file, NULL, close_log)
     assert_null(segment_take(LOG_SEGMENT_EVENTS));
     assert_int_equal(lseek(fd, 0, SEEK_END), 0);
     close(fd);
-}
-
-TEST_WITH(holds_no_descriptor, NULL, close_log)
-{
-    int before = dup(0);
-
-    close(before);
-    log_fixture_open(&g_log, 1, 16 * MIB);
-    for (unsigned i = 0; i < 3 * SEGMENT_CHUNK; i++)
-        assert_non_null(segment_take(LOG_SEGMENT_EVENTS));
-    assert_int_equal(dup(0), before);
-    close(before);
 }
 
 enum {

@@ -43,38 +43,6 @@ static const struct log_node *node_in_log(uint32_t id)
     return NULL;
 }
 
-TEST_WITH(same_key_same_node, open_log, close_log)
-{
-    uint32_t outer = stack_tree_child(LOG_NODE_COMPLETE, 0x1000, 1, false);
-    uint32_t inner = stack_tree_child(outer, 0x2000, 1, false);
-
-    assert_true(outer >= LOG_NODE_FIRST);
-    assert_int_equal(stack_tree_child(LOG_NODE_COMPLETE, 0x1000, 1, false), outer);
-    assert_int_equal(stack_tree_child(outer, 0x2000, 1, false), inner);
-}
-
-TEST_WITH(every_part_of_the_key_counts, open_log, close_log)
-{
-    uint32_t node = stack_tree_child(LOG_NODE_COMPLETE, 0x1000, 1, false);
-
-    assert_int_not_equal(stack_tree_child(LOG_NODE_TRUNCATED, 0x1000, 1, false), node);
-    assert_int_not_equal(stack_tree_child(LOG_NODE_COMPLETE, 0x1001, 1, false), node);
-    assert_int_not_equal(stack_tree_child(LOG_NODE_COMPLETE, 0x1000, 2, false), node);
-    assert_int_not_equal(stack_tree_child(LOG_NODE_COMPLETE, 0x1000, 1, true), node);
-}
-
-TEST_WITH(nodes_are_in_the_log, open_log, close_log)
-{
-    const uintptr_t address = (uintptr_t)0x7f0012345678;
-    uint32_t id = stack_tree_child(LOG_NODE_GUESSED, address, 9, true);
-    const struct log_node *node = node_in_log(id);
-
-    assert_non_null(node);
-    assert_int_equal(node->parent, LOG_NODE_GUESSED);
-    assert_int_equal(node->module, 9);
-    assert_true(node->address == (LOG_NODE_EXACT | address));
-}
-
 TEST_WITH(many_nodes_keep_their_ids, open_log, close_log)
 {
     uint32_t *ids = malloc(N_MANY * sizeof(*ids));

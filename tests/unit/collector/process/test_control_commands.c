@@ -7,24 +7,17 @@
 #include "collector/process/control_commands.h"
 #include "collector/thread/state.h"
 #include "lib/abi/log_format.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/collector/recording_fixture.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     LONGEST_SECONDS = 60, /* otherwise a thread waits forever */
@@ -185,11 +178,12 @@ static void let_go(pthread_t thread)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-static void a_mark_that_comes_while_a_window_is_begun_is_written_once(void **state)
+TESTS_WITH(begin, finish);
+
+TEST(a_mark_that_comes_while_a_window_is_begun_is_written_once)
 {
     pthread_t thread;
 
-    (void)state;
     begin_again(false);
     thread = hold_one();
     want_mark("once");
@@ -207,11 +201,10 @@ static void a_mark_that_comes_while_a_window_is_begun_is_written_once(void **sta
     assert_true(state_is_tracing());
 }
 
-static void a_stop_that_comes_while_a_window_is_begun_is_not_undone(void **state)
+TEST(a_stop_that_comes_while_a_window_is_begun_is_not_undone)
 {
     pthread_t thread;
 
-    (void)state;
     begin_again(false);
     thread = hold_one();
     want(LOG_COMMAND_STOP);
@@ -235,11 +228,10 @@ static void *handle_always(void *unused)
     return unused;
 }
 
-static void of_what_two_threads_look_for_each_is_done_once(void **state)
+TEST(of_what_two_threads_look_for_each_is_done_once)
 {
     pthread_t thread;
 
-    (void)state;
     begin_again(false);
     assert_int_equal(pthread_create(&thread, NULL, handle_always, NULL), 0);
     for (uint32_t i = 1; i <= N_COMMANDS; i++) {
@@ -261,13 +253,12 @@ static void of_what_two_threads_look_for_each_is_done_once(void **state)
 
 /* ---- a handler that does not return ---------------------------------------------------------- */
 
-static void a_child_forked_during_a_command_handles_commands(void **state)
+TEST(a_child_forked_during_a_command_handles_commands)
 {
     pthread_t thread;
     int status = 1;
     pid_t child;
 
-    (void)state;
     begin_again(false);
     thread = hold_one();
     child = fork();
@@ -289,9 +280,8 @@ static void a_child_forked_during_a_command_handles_commands(void **state)
     assert_int_equal(n_handled(), 1);
 }
 
-static void a_child_that_shares_memory_leaves_commands_to_the_parent(void **state)
+TEST(a_child_that_shares_memory_leaves_commands_to_the_parent)
 {
-    (void)state;
     for (enum log_command order = LOG_COMMAND_STOP; order <= LOG_COMMAND_DETACH; order++) {
         g_n_left = 0;
         begin_again(order == LOG_COMMAND_STOP);
@@ -320,9 +310,8 @@ static void jump_out(void)
 }
 
 /* As a handler does behind a seccomp filter. */
-static void a_thread_that_jumped_out_handles_commands_again(void **state)
+TEST(a_thread_that_jumped_out_handles_commands_again)
 {
-    (void)state;
     begin_again(false);
     want(LOG_COMMAND_START);
     g_in_the_midst = jump_out;
@@ -343,9 +332,8 @@ static void order_and_look(void)
     assert_int_equal(n_handled(), 0);
 }
 
-static void an_interrupting_handler_leaves_commands_to_the_thread(void **state)
+TEST(an_interrupting_handler_leaves_commands_to_the_thread)
 {
-    (void)state;
     begin_again(false);
     want(LOG_COMMAND_START);
     g_in_the_midst = order_and_look;
@@ -361,12 +349,11 @@ static void write_event(void)
 }
 
 /* In the same segment, with tracing on: the time of the event decides (RO-4). */
-static void an_event_finds_a_command_after_a_while(void **state)
+TEST(an_event_finds_a_command_after_a_while)
 {
     const uint64_t while_ticks = 1ull << 20;
     uint64_t since, sequence;
 
-    (void)state;
     begin_again(true);
     state_clear_command_pending();
     write_event();
@@ -386,11 +373,10 @@ static void an_event_finds_a_command_after_a_while(void **state)
 
 /* In an allocator other than glibc's, or whose handler interrupts it (allocator_guard.h), events
  * are not recorded, but begins and ends of windows are. */
-static void commands_inside_an_allocator_are_recorded(void **state)
+TEST(commands_inside_an_allocator_are_recorded)
 {
     bool has_entered;
 
-    (void)state;
     begin_again(false);
     has_entered = allocator_guard_enter();
     assert_true(has_entered);
@@ -403,20 +389,4 @@ static void commands_inside_an_allocator_are_recorded(void **state)
     assert_int_equal(g_n_switches, 2);
     assert_int_equal(g_n_marked, 1);
     assert_int_equal(g_n_unwritten, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_event_finds_a_command_after_a_while),
-        cmocka_unit_test(commands_inside_an_allocator_are_recorded),
-        cmocka_unit_test(a_mark_that_comes_while_a_window_is_begun_is_written_once),
-        cmocka_unit_test(a_stop_that_comes_while_a_window_is_begun_is_not_undone),
-        cmocka_unit_test(of_what_two_threads_look_for_each_is_done_once),
-        cmocka_unit_test(a_child_forked_during_a_command_handles_commands),
-        cmocka_unit_test(a_child_that_shares_memory_leaves_commands_to_the_parent),
-        cmocka_unit_test(a_thread_that_jumped_out_handles_commands_again),
-        cmocka_unit_test(an_interrupting_handler_leaves_commands_to_the_thread),
-    };
-    return cmocka_run_group_tests(tests, begin, finish);
 }

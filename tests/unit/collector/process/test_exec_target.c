@@ -125,15 +125,6 @@ static int tear_down(void **state)
     return system(command);
 }
 
-TEST(unreadable_targets_get_the_own_library)
-{
-    expect("here", false, "lib/mtrace/libmtrace.so");
-    expect("missing", false, "lib/mtrace/libmtrace.so");
-    assert_string_equal(exec_target_library(NULL, false), g_own);
-    make("short", ELFMAG, SELFMAG);
-    expect("short", false, "lib/mtrace/libmtrace.so");
-}
-
 /* None, as long as it is not installed; and in both directions, wherever either one is
  * installed. */
 TEST(the_other_width_has_its_own)
@@ -181,16 +172,6 @@ TEST(only_the_glibc_loader_gets_the_collector)
     }
 }
 
-TEST(a_static_target_gets_the_library_below_the_loaders_root)
-{
-    char path[PATH_BYTES];
-    char wanted[2 * PATH_BYTES];
-
-    make_loaded("static", false, NULL);
-    (void)snprintf(wanted, sizeof(wanted), "%s%s", ELF_LOADER_ROOT, g_own);
-    assert_string_equal(exec_target_library(in_folder(path, "static"), false), wanted);
-}
-
 TEST(a_path_may_begin_at_a_descriptor)
 {
     char path[PATH_BYTES];
@@ -207,22 +188,6 @@ TEST(a_path_may_begin_at_a_descriptor)
     assert_non_null(exec_target_library_at(folder, (const char *)8));
     close(file);
     close(folder);
-}
-
-TEST(a_script_is_what_runs_it)
-{
-    char line[PATH_BYTES];
-    char path[PATH_BYTES];
-
-    if (ARCH_OTHER_MACHINE == EM_NONE)
-        skip();
-    assert_true(snprintf(line, sizeof(line), "#! %s -x\n", in_folder(path, "there")) < PATH_BYTES);
-    make("script", line, strlen(line));
-    assert_true(snprintf(line, sizeof(line), "#!%s\n", in_folder(path, "script")) < PATH_BYTES);
-    make("outer", line, strlen(line));
-    expect("outer", false, "lib/" ARCH_OTHER_TRIPLET "/mtrace/libmtrace.so");
-    make("empty", "#!\n", 3);
-    expect("empty", false, "lib/mtrace/libmtrace.so");
 }
 
 TEST(a_name_is_looked_for)

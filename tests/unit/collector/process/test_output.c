@@ -2,21 +2,13 @@
 /* The name of an exec successor's log, while the recorder packs earlier ones. */
 #include "collector/os/sys.h"
 #include "collector/process/output.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     PATH_BYTES = 512
@@ -58,13 +50,26 @@ long __wrap_sys_open(const char *path, int flags, unsigned mode)
     return fd;
 }
 
-static void a_name_of_a_log_being_packed_is_not_reused(void **state)
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(g_folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return rmdir(g_folder);
+}
+
+TESTS_WITH(make_folder, remove_folder);
+
+TEST(a_name_of_a_log_being_packed_is_not_reused)
 {
     static char first[PATH_BYTES];
     static struct config config = {.recorder_pid = 1, .max_live_bytes = UINT64_C(1) << 30};
     const struct output_parent parent = {first, 4711, (uint32_t)getpid(), false};
 
-    (void)state;
     assert_true(snprintf(first, PATH_BYTES, "%s/run.dat", g_folder) < PATH_BYTES);
     make(log_of(0, ".live"));
     assert_true(output_open(&config, &parent));
@@ -72,18 +77,4 @@ static void a_name_of_a_log_being_packed_is_not_reused(void **state)
     assert_int_equal(access(log_of(0, ".live"), F_OK), -1);
     assert_int_equal(unlink(log_of(1, ".live")), 0);
     assert_int_equal(unlink(log_of(0, "")), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_of_a_log_being_packed_is_not_reused),
-    };
-    int failed;
-
-    if (!mkdtemp(g_folder))
-        return 1;
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    rmdir(g_folder);
-    return failed;
 }

@@ -15,27 +15,6 @@ static const void *block(uintptr_t number)
     return (const void *)((uintptr_t)0x555555000000u + number * 48);
 }
 
-TEST(added_blocks_are_removed_once)
-{
-    assert_false(sampled_blocks_take(block(1)));
-    assert_true(sampled_blocks_add(block(1)));
-    assert_true(sampled_blocks_has(block(1)));
-    assert_false(sampled_blocks_has(block(2)));
-    assert_true(sampled_blocks_take(block(1)));
-    assert_false(sampled_blocks_take(block(1)));
-    assert_int_equal(*sampled_blocks_counter(block(1)), 0);
-}
-
-/* The free of a block was not seen, and its address is reused. */
-TEST(an_address_is_there_once)
-{
-    assert_true(sampled_blocks_add(block(3)));
-    assert_true(sampled_blocks_add(block(3)));
-    assert_int_equal(*sampled_blocks_counter(block(3)), 1);
-    assert_true(sampled_blocks_take(block(3)));
-    assert_false(sampled_blocks_take(block(3)));
-}
-
 /* SB-2: counters of a byte saturate, and stay so. */
 TEST(many_are_all_found)
 {

@@ -18,7 +18,6 @@ enum {
     N_CLASSES = 100,
     N_WORDS = 10,
     BITS_BYTES = N_WORDS * 8,
-    N_CHILDREN = 400,
 };
 
 /* Classes of equal probability under the exponential distribution: 100 of them, 99 degrees of
@@ -57,24 +56,6 @@ TEST(intervals_are_at_min_a_byte)
     }
 }
 
-/* SA-1, by counting: sizes far below, near and far above the mean, in turn. */
-TEST(blocks_are_drawn_by_their_size)
-{
-    static const size_t sizes[] = {0, 1, 100, 3000, 4096, 10000, 1 << 20};
-    unsigned drawn[7] = {0};
-
-    sampler_begin(4096, 5);
-    for (unsigned i = 0; i < N_DRAWS; i++)
-        for (unsigned k = 0; k < 7; k++)
-            drawn[k] += sampler_count_and_draw(sizes[k]);
-    for (unsigned k = 0; k < 7; k++) {
-        double p = -expm1(-(double)(sizes[k] ? sizes[k] : 1) / 4096);
-        double deviation = sqrt(p * (1 - p) * N_DRAWS);
-        print_message("%zu bytes: %u of %.0f\n", sizes[k], drawn[k], p * N_DRAWS);
-        assert_true(fabs(drawn[k] - p * N_DRAWS) <= 4 * deviation);
-    }
-}
-
 static void *draw_bits(void *ret_bits)
 {
     uint64_t *bits = ret_bits;
@@ -105,45 +86,6 @@ TEST(threads_draw_apart_and_runs_alike)
     draw_in_thread(77, again);
     assert_memory_not_equal(first, second, sizeof(first));
     assert_memory_equal(first, again, sizeof(first));
-}
-
-/* How many of the children, made one after the other by this call, draw one block of a probability
- * of 1/2. */
-static unsigned n_children_that_draw(bool is_counted)
-{
-    unsigned n_drawn = 0;
-
-    for (unsigned i = 0; i < N_CHILDREN; i++) {
-        int status = 0;
-        pid_t pid;
-        if (is_counted)
-            sampler_fork_begins();
-        pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-        if (is_counted)
-            sampler_fork_ended(pid == 0);
-        if (pid == 0)
-            _exit(sampler_count_and_draw(710));
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        n_drawn += WIFEXITED(status) && WEXITSTATUS(status) == 1;
-    }
-    return n_drawn;
-}
-
-/* SA-4: each draws independently, though the parent draws nothing in between; 6 deviations are 60
- * of 400. */
-TEST(children_draw_for_themselves)
-{
-    unsigned counted, uncounted;
-
-    sampler_begin(1024, 99);
-    (void)sampler_count_and_draw(1);
-    counted = n_children_that_draw(true);
-    print_message("%u of %u children draw\n", counted, N_CHILDREN);
-    assert_in_range(counted, N_CHILDREN / 2 - 60, N_CHILDREN / 2 + 60);
-    KERNEL_NEEDS(wipes_on_fork);
-    uncounted = n_children_that_draw(false);
-    print_message("%u of %u draw, uncounted\n", uncounted, N_CHILDREN);
-    assert_in_range(uncounted, N_CHILDREN / 2 - 60, N_CHILDREN / 2 + 60);
 }
 
 static void draw_in_grandchild(uint64_t *ret_bits, unsigned n_generations)

@@ -3,19 +3,12 @@
  * log is made to cost as much as possible. */
 #include "importer/cli/import.h"
 #include "tests/lib/log_builder.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 #define START_NS UINT64_C(1000000000)
 #define GIB      (UINT64_C(1) << 30)
@@ -108,8 +101,10 @@ static void check_cost(struct hostile *hostile, uint64_t n_records)
     assert_in_range(usage.ru_maxrss, 0, (BASE_MIB * MIB + n_records * MAX_RECORD_BYTES) / 1024);
 }
 
+TESTS_WITH(make_folder, remove_folder);
+
 /* Every block has a MiB of the heap for itself. */
-static void blocks_far_apart(void **state)
+TEST(blocks_far_apart)
 {
     enum {
         N = 200000
@@ -117,7 +112,6 @@ static void blocks_far_apart(void **state)
 
     struct hostile hostile = begin();
 
-    (void)state;
     for (uint64_t i = 0; i < N; i++)
         log_builder_malloc(hostile.log, hostile.thread, START_NS + i, (i + 1) * MIB, 64,
                            hostile.node);
@@ -125,7 +119,7 @@ static void blocks_far_apart(void **state)
 }
 
 /* Blocks that claim all of the address space, with pages that they share with the next one. */
-static void wide_blocks(void **state)
+TEST(wide_blocks)
 {
     enum {
         N = 30000
@@ -133,7 +127,6 @@ static void wide_blocks(void **state)
 
     struct hostile hostile = begin();
 
-    (void)state;
     for (uint64_t i = 0; i < N; i++) {
         const uint64_t words[5] = {LOG_ALLOC_WIDE | (uint64_t)hostile.node << 32, (i + 1) * 4 * GIB,
                                    LOG_CHUNK_KNOWN, 4 * GIB - 16, 4 * GIB - 16};
@@ -142,7 +135,7 @@ static void wide_blocks(void **state)
     check_cost(&hostile, N);
 }
 
-static void live_mappings(void **state)
+TEST(live_mappings)
 {
     enum {
         N = 200000
@@ -150,7 +143,6 @@ static void live_mappings(void **state)
 
     struct hostile hostile = begin();
 
-    (void)state;
     for (uint64_t i = 0; i < N; i++) {
         const uint64_t words[6] = {LOG_MMAP | (uint64_t)hostile.node << 32, (i + 1) * MIB, 4096,
                                    3 | 0x22 << 16, UINT32_MAX};
@@ -160,7 +152,7 @@ static void live_mappings(void **state)
 }
 
 /* A stack of its own for each block: totals, tree, call sites. */
-static void stacks_without_end(void **state)
+TEST(stacks_without_end)
 {
     enum {
         N = 20000
@@ -169,22 +161,10 @@ static void stacks_without_end(void **state)
     struct hostile hostile = begin();
     uint32_t node = LOG_NODE_COMPLETE;
 
-    (void)state;
     for (uint64_t i = 0; i < N; i++) {
         node =
             log_builder_node(hostile.log, i % 250 ? node : LOG_NODE_COMPLETE, 1, 0x401000 + 16 * i);
         log_builder_malloc(hostile.log, hostile.thread, START_NS + i, 0x10000 + 64 * i, 48, node);
     }
     check_cost(&hostile, 2 * N);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_far_apart),
-        cmocka_unit_test(wide_blocks),
-        cmocka_unit_test(live_mappings),
-        cmocka_unit_test(stacks_without_end),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -5,7 +5,6 @@
 
 enum {
     MAX = 8,
-    INTERIOR = 1,
 };
 
 struct drawing {
@@ -51,25 +50,6 @@ static struct block_reach *find(struct drawing *drawing)
 
     assert_int_equal(reachability_find(&drawing->index, &drawing->graph, &reach, &err), 0);
     return reach;
-}
-
-TEST(test_a_lost_list_has_one_head)
-{
-    struct drawing *drawing = draw(4);
-
-    point(drawing, 1, 0, 0); /* the head is the last block, as of a list that grows in front */
-    point(drawing, 2, 1, 0);
-    point(drawing, 3, 2, 0);
-    struct block_reach *reach = find(drawing);
-    for (uint32_t i = 0; i < 3; i++) {
-        assert_int_equal(reach[i].state, BLOCK_LOST_INDIRECT);
-        assert_int_equal(reach[i].root, 3);
-        assert_int_equal(reach[i].holder, i + 1);
-        assert_int_equal(reach[i].distance, 3 - i);
-    }
-    assert_int_equal(reach[3].state, BLOCK_LOST);
-    free(reach);
-    free(drawing);
 }
 
 TEST(test_of_a_lost_cycle_one_block_is_lost)
@@ -122,26 +102,6 @@ TEST(test_variables_come_before_stacks)
     assert_int_equal(reach[2].root, 0);
     assert_int_equal(reach[2].distance, 3);
     assert_int_equal(reach[3].root, 2);
-    free(reach);
-    free(drawing);
-}
-
-TEST(test_one_interior_pointer_marks_all_behind_it)
-{
-    struct drawing *drawing = draw(4);
-
-    point(drawing, 0, 1, INTERIOR);
-    point(drawing, 1, 2, 0);
-    root(drawing, 0, 0);
-    root(drawing, 3, INTERIOR);
-    root(drawing, 3, 0); /* another word points to its start */
-    struct block_reach *reach = find(drawing);
-    assert_false(reach[0].is_interior_only);
-    assert_true(reach[1].is_interior_only);
-    assert_true(reach[2].is_interior_only);
-    assert_false(reach[3].is_interior_only);
-    for (int i = 0; i < 4; i++)
-        assert_int_equal(reach[i].state, BLOCK_HELD);
     free(reach);
     free(drawing);
 }

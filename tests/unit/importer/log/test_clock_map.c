@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Ticks to nanoseconds: the rate, its drift, disturbed readings, and never backwards. */
 #include "importer/log/clock_map.h"
+#include "tests/lib/unit.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-/* clang-format on */
 
 #define SECOND 1000000000ull
 
@@ -26,60 +20,12 @@ static struct clock_map make(const struct clock_pair *pairs, size_t n, uint64_t 
     return map;
 }
 
-static void test_monotonic_is_itself(void **state)
-{
-    struct clock_map map;
-    struct clock_cursor cursor = {0};
-
-    (void)state;
-    clock_map_init(&map, true);
-    assert_int_equal(clock_map_add(&map, 5, 500), 0);
-    bool is_late;
-    assert_int_equal(clock_map_make(&map, 1, &is_late), 0);
-    assert_int_equal(clock_map_ns(&map, 12345), 12345);
-    assert_int_equal(clock_map_fixed_ns(&map, &cursor, 3), 3 << CLOCK_MAP_FRACTION_BITS);
-    assert_true(clock_map_ns(&map, UINT64_MAX) < UINT64_MAX);
-    clock_map_done(&map);
-}
-
-/* 2.5 ticks per ns between two readings a minute apart, and beyond both. */
-static void test_two_pairs(void **state)
-{
-    const struct clock_pair pairs[] = {{5000 * SECOND, 100 * SECOND},
-                                       {5150 * SECOND, 160 * SECOND}};
-    struct clock_map map = make(pairs, 2, 1);
-
-    (void)state;
-    assert_int_equal(clock_map_ns(&map, 5000 * SECOND), 100 * SECOND);
-    assert_in_range(clock_map_ns(&map, 5075 * SECOND), 130 * SECOND - 20, 130 * SECOND);
-    assert_in_range(clock_map_ns(&map, 5150 * SECOND), 160 * SECOND - 20, 160 * SECOND);
-    assert_in_range(clock_map_ns(&map, 5300 * SECOND), 220 * SECOND - 40, 220 * SECOND);
-    assert_in_range(clock_map_ns(&map, 4900 * SECOND), 60 * SECOND, 60 * SECOND + 40);
-    assert_int_equal(clock_map_ns(&map, 0), 0);
-    clock_map_done(&map);
-}
-
-/* The order of ticks inside a nanosecond survives. */
-static void test_fractions(void **state)
-{
-    const struct clock_pair pairs[] = {{SECOND, SECOND}, {4 * SECOND, 2 * SECOND}};
-    struct clock_map map = make(pairs, 2, 1);
-    struct clock_cursor cursor = {0};
-
-    (void)state;
-    for (uint64_t ticks = SECOND; ticks < SECOND + 1000; ticks++)
-        assert_true(clock_map_fixed_ns(&map, &cursor, ticks)
-                    < clock_map_fixed_ns(&map, &cursor, ticks + 1));
-    clock_map_done(&map);
-}
-
 /* The rate changes by 100 ppm half way, as a clock being slewed does. */
-static void test_drift_is_followed(void **state)
+TEST(test_drift_is_followed)
 {
     struct clock_pair pairs[201];
     struct clock_map map;
 
-    (void)state;
     for (uint64_t i = 0; i <= 200; i++) {
         pairs[i].ticks = SECOND + i * SECOND;
         pairs[i].ns = SECOND + i * SECOND / 2 + (i > 100 ? (i - 100) * 50000 : 0);
@@ -93,12 +39,11 @@ static void test_drift_is_followed(void **state)
 }
 
 /* A reading interrupted for 5 ms between its clocks does not bend the map by as much. */
-static void test_late_readings_are_left_out(void **state)
+TEST(test_late_readings_are_left_out)
 {
     struct clock_pair pairs[1000];
     struct clock_map map;
 
-    (void)state;
     for (uint64_t i = 0; i < 1000; i++) {
         pairs[i].ticks = SECOND + i * SECOND / 50; /* 25 a second at 2 ticks per ns */
         pairs[i].ns = SECOND + i * SECOND / 100 + (i % 7 == 3 ? 5000000 : 0);
@@ -111,53 +56,11 @@ static void test_late_readings_are_left_out(void **state)
     clock_map_done(&map);
 }
 
-/* A log with many events soon has knots. */
-static void test_many_pairs_close_soon(void **state)
-{
-    struct clock_pair pairs[1000];
-
-    (void)state;
-    for (uint64_t i = 0; i < 1000; i++) {
-        pairs[i].ticks = SECOND + i * SECOND / 2000; /* each 0.25 ms at 2 ticks per ns */
-        pairs[i].ns = SECOND + i * SECOND / 4000 + (i % 7 == 3 ? 5000000 : 0);
-    }
-    struct clock_map map = make(pairs, 1000, 1);
-    assert_in_range(map.n_knots, 250 / 20, 250 / 2);
-    assert_true(map.pairs[map.n_closed - 1].ticks > pairs[999 - 10 * 4].ticks);
-    for (uint64_t i = 0; i < 1000; i++) {
-        uint64_t right = SECOND + i * SECOND / 4000;
-        assert_in_range(clock_map_ns(&map, pairs[i].ticks), right - 1000, right + 1000);
-    }
-    clock_map_done(&map);
-}
-
-/* A segment that is in the pool and packed gives its reading twice, for a while. In bursts of eight
- * the last one is the first that could close a stretch. */
-static void test_pairs_read_twice(void **state)
-{
-    struct clock_pair pairs[1600];
-    struct clock_map once, twice;
-
-    (void)state;
-    for (uint64_t i = 0; i < 800; i++) {
-        uint64_t ns = i / 8 * 30000000 + i % 8 * 400000;
-        pairs[i] = pairs[800 + i] =
-            (struct clock_pair){.ticks = SECOND + 2 * ns, .ns = SECOND + ns + i * 7 % 5 * 100};
-    }
-    once = make(pairs, 800, 1);
-    twice = make(pairs, 1600, 1);
-    assert_int_equal(once.n_knots, twice.n_knots);
-    assert_true(clock_map_digest(&once, UINT64_MAX) == clock_map_digest(&twice, UINT64_MAX));
-    clock_map_done(&once);
-    clock_map_done(&twice);
-}
-
 /* For any pairs, time does not run backwards, and there are few knots. */
-static void test_never_backwards(void **state)
+TEST(test_never_backwards)
 {
     uint64_t random = 1;
 
-    (void)state;
     for (int round = 0; round < 200; round++) {
         struct clock_pair pairs[50];
         struct clock_cursor cursor = {0};
@@ -181,26 +84,6 @@ static void test_never_backwards(void **state)
     }
 }
 
-static void test_borrowed_rate(void **state)
-{
-    const struct clock_pair pair = {SECOND, 7 * SECOND};
-    struct clock_map map = make(&pair, 1, 1ull << 31); /* half a ns per tick */
-
-    (void)state;
-    assert_int_equal(clock_map_ns(&map, SECOND), 7 * SECOND);
-    assert_int_equal(clock_map_ns(&map, SECOND + 1000), 7 * SECOND + 500);
-    clock_map_done(&map);
-}
-
-static void test_no_pairs_at_all(void **state)
-{
-    struct clock_map map = make(NULL, 0, 1ull << 32);
-
-    (void)state;
-    assert_int_equal(clock_map_ns(&map, 1000), 1001);
-    clock_map_done(&map);
-}
-
 /* Readings of a log that grows: some seconds of four threads, a few of them late, in the order of
  * writing. */
 static size_t make_readings(struct clock_pair *pairs, size_t n, uint64_t *random)
@@ -217,11 +100,10 @@ static size_t make_readings(struct clock_pair *pairs, size_t n, uint64_t *random
 }
 
 /* CM-4: final parts do not change, and in the end the map is that of all pairs together. */
-static void test_made_bit_by_bit(void **state)
+TEST(test_made_bit_by_bit)
 {
     uint64_t random = 7;
 
-    (void)state;
     for (int round = 0; round < 300; round++) {
         struct clock_pair pairs[120];
         struct clock_map map;
@@ -264,13 +146,12 @@ static void test_made_bit_by_bit(void **state)
 }
 
 /* CM-4, and what breaks it: a pair that was written down seconds after it was read. */
-static void test_digest_of_what_is_final(void **state)
+TEST(test_digest_of_what_is_final)
 {
     struct clock_map early, later, late;
     struct clock_map *const maps[] = {&early, &later, &late};
     bool is_late;
 
-    (void)state;
     for (int m = 0; m < 3; m++) {
         clock_map_init(maps[m], false);
         for (uint64_t i = 1; i <= (m == 1 ? 90u : 60u); i++) /* each is read 500 to 900 ns late */
@@ -289,7 +170,7 @@ static void test_digest_of_what_is_final(void **state)
 }
 
 /* A saved map is put before later readings; its pairs may be lost, and old parts are coarser. */
-static void test_past(void **state)
+TEST(test_past)
 {
     enum {
         N = 5 * CLOCK_PAST_MAX / 2
@@ -300,7 +181,6 @@ static void test_past(void **state)
     struct clock_map later;
     bool is_late;
 
-    (void)state;
     assert_non_null(pairs);
     for (size_t i = 0; i < N; i++)
         pairs[i] = (struct clock_pair){.ticks = (i + 1) * 75000000,
@@ -330,12 +210,11 @@ static void test_past(void **state)
 }
 
 /* CM-5: later readings, and any watermark, do not change the part before the watermark. */
-static void test_past_at_a_mark(void **state)
+TEST(test_past_at_a_mark)
 {
     uint64_t random = 11;
     unsigned n_due = 0;
 
-    (void)state;
     for (int round = 0; round < 300; round++) {
         struct clock_pair pairs[120];
         struct clock_past past = {0};
@@ -374,25 +253,4 @@ static void test_past_at_a_mark(void **state)
         clock_map_done(&later);
     }
     assert_in_range(n_due, 200, 300);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_past),
-        cmocka_unit_test(test_past_at_a_mark),
-        cmocka_unit_test(test_monotonic_is_itself),
-        cmocka_unit_test(test_two_pairs),
-        cmocka_unit_test(test_fractions),
-        cmocka_unit_test(test_drift_is_followed),
-        cmocka_unit_test(test_late_readings_are_left_out),
-        cmocka_unit_test(test_many_pairs_close_soon),
-        cmocka_unit_test(test_pairs_read_twice),
-        cmocka_unit_test(test_never_backwards),
-        cmocka_unit_test(test_borrowed_rate),
-        cmocka_unit_test(test_no_pairs_at_all),
-        cmocka_unit_test(test_made_bit_by_bit),
-        cmocka_unit_test(test_digest_of_what_is_final),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

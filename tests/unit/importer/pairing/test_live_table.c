@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/pairing/live_table.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
+#include "tests/lib/unit.h"
 
 static uint64_t address_of(uint32_t number)
 {
     return UINT64_C(0x7f0000000000) + (uint64_t)number * 16;
 }
 
-static void wide_fields(void **state)
+TEST(wide_fields)
 {
     struct live_block block = {0};
 
-    (void)state;
     live_block_set_slack(&block, 0xa34567890);
     live_block_set_allocations(&block, 0xfedcba9876);
     assert_int_equal(live_block_slack(&block), 0xa34567890);
@@ -33,7 +24,7 @@ static void wide_fields(void **state)
 }
 
 /* Against a plain array, with blocks that come and go at random. */
-static void random_blocks(void **state)
+TEST(random_blocks)
 {
     enum {
         ADDRESSES = 20000,
@@ -45,7 +36,6 @@ static void random_blocks(void **state)
     uint64_t seed = 7;
     size_t n_live = 0;
 
-    (void)state;
     live_table_init(&table);
     for (uint64_t step = 1; step <= STEPS; step++) {
         seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
@@ -76,7 +66,7 @@ static void random_blocks(void **state)
 
 /* The same by slots, each taken and looked up some steps before it is used: events in between free
  * or move its block. */
-static void prefetch_slots(void **state)
+TEST(prefetch_slots)
 {
     enum {
         ADDRESSES = 3000,
@@ -90,7 +80,6 @@ static void prefetch_slots(void **state)
     struct live_table table;
     uint64_t seed = 11;
 
-    (void)state;
     live_table_init(&table);
     for (uint64_t step = 1; step <= STEPS; step++) {
         struct live_table_prefetch_slot *prefetch_slot = &prefetch_slots[step % AHEAD];
@@ -120,28 +109,10 @@ static void prefetch_slots(void **state)
     live_table_done(&table);
 }
 
-/* One address again and again must not fill the slots with traces of it. */
-static void one_address(void **state)
+TEST(memory_per_block)
 {
     struct live_table table;
 
-    (void)state;
-    live_table_init(&table);
-    for (int i = 0; i < 1000000; i++) {
-        struct live_block *block;
-        assert_int_equal(live_table_add(&table, 0x1000, &block, NULL), 0);
-        live_table_remove(&table, block);
-    }
-    assert_int_equal(table.n_pieces, 1);
-    assert_true(table.n_slots <= 256);
-    live_table_done(&table);
-}
-
-static void memory_per_block(void **state)
-{
-    struct live_table table;
-
-    (void)state;
     live_table_init(&table);
     for (uint32_t i = 0; i < 1000000; i++) {
         struct live_block *block;
@@ -152,38 +123,4 @@ static void memory_per_block(void **state)
         assert_true(n_bytes <= table.n_blocks * 65 + 8 * 1024); /* LT-2 */
     }
     live_table_done(&table);
-}
-
-/* So many that they lie in slabs, of which the last one is not full. */
-static void many_blocks(void **state)
-{
-    enum {
-        N_BLOCKS = 700000
-    };
-    struct live_table table;
-    struct live_block *block;
-
-    (void)state;
-    live_table_init(&table);
-    for (unsigned i = 1; i <= N_BLOCKS; i++) {
-        assert_int_equal(live_table_add(&table, address_of(i), &block, NULL), 0);
-        assert_int_equal(block->size, 0);
-        block->size = i;
-    }
-    for (unsigned i = 1; i <= N_BLOCKS; i += 2)
-        live_table_remove(&table, live_table_find(&table, address_of(i)));
-    for (unsigned i = 2; i <= N_BLOCKS; i += 2)
-        assert_int_equal(live_table_find(&table, address_of(i))->size, i);
-    live_table_check(&table);
-    live_table_done(&table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wide_fields),      cmocka_unit_test(random_blocks),
-        cmocka_unit_test(prefetch_slots),   cmocka_unit_test(one_address),
-        cmocka_unit_test(memory_per_block), cmocka_unit_test(many_blocks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

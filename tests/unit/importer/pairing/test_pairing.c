@@ -3,24 +3,16 @@
 #include "importer/pairing/pairing.h"
 #include "lib/abi/attr.h"
 #include "lib/abi/log_format.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_PROCESSES = 2,
     N_THREADS = 4,
     X = 0x1000,
     Y = 0x2000,
-    Z = 0x3000,
     FAR = 20000, /* ns; more than an inversion can be */
 };
 
@@ -222,68 +214,11 @@ static const struct pairing_process forked = {.is_forked = true};
 static const struct pairing_process late = {.has_untracked_blocks = true};
 static const struct pairing_process lossy = {.has_lost_events = true};
 
-/* PA-1, PA-2, PA-4 */
-static void plain_lives(void **state)
-{
-    struct story story;
-
-    (void)state;
-    start(&story, whole);
-    allocated(&story, 10, 1, X);
-    allocated(&story, 20, 1, Y);
-    freed(&story, 30, 1, X);
-    allocated(&story, 40, 2, X); /* the address again */
-    freed(&story, 50, 1, X);
-    finish(&story, "born1 born2 freed1@30by1+1 born3 freed3@50by1 leaked2 ", COUNTS());
-}
-
-/* The same address in two processes is two blocks. */
-static void processes_are_apart(void **state)
-{
-    struct story story;
-
-    (void)state;
-    start(&story, whole);
-    allocated(&story, 10, 1, X);
-    give(&story, (struct event){
-                     .kind = EVENT_ALLOC, .time_ns = 20, .process = 2, .thread = 3, .address = X});
-    give(&story, (struct event){
-                     .kind = EVENT_FREE, .time_ns = 30, .process = 2, .thread = 3, .address = X});
-    finish(&story, "born1 born2 freed2@30by3+0 leaked1 ", COUNTS());
-}
-
-static void exec_loses(void **state)
-{
-    struct story story;
-
-    (void)state;
-    start(&story, (struct pairing_process){.ended_in_exec = true});
-    allocated(&story, 10, 1, X);
-    finish(&story, "born1 exec1 ", COUNTS());
-}
-
-/* PA-3 */
-static void chains(void **state)
-{
-    struct story story;
-
-    (void)state;
-    start(&story, whole);
-    allocated(&story, 10, 1, X);
-    realloc_begin(&story, 20, 1, X);
-    allocated(&story, 21, 2, X); /* between the halves another thread is given the old address */
-    realloc_end(&story, 22, 1, Y);
-    freed(&story, 30, 1, Y);
-    finish(&story, "born1 realloc1@20by1 born2 born3<1 freed3@30by1+0 chain1..3:2 leaked2 ",
-           COUNTS());
-}
-
 /* A block has the group of its allocation until it is moved; its free has both. */
-static void groups(void **state)
+TEST(groups)
 {
     struct story story;
 
-    (void)state;
     start(&story, whole);
     allocated(&story, 5, 1, FAR);
     freed(&story, 6, 1, FAR); /* its place is taken next */
@@ -314,11 +249,10 @@ static void groups(void **state)
 }
 
 /* PA-6: if every allocation is in the log, a free without a block is one that came too early. */
-static void free_before_allocation(void **state)
+TEST(free_before_allocation)
 {
     struct story story;
 
-    (void)state;
     start(&story, whole);
     freed(&story, 100, 2, X);
     allocated(&story, 150, 1, X);
@@ -333,7 +267,7 @@ static void free_before_allocation(void **state)
 
 /* PA-6: blocks of the parent, from before, or whose allocation was lost are freed like any other,
  * and blocks allocated at their address right after may leak. */
-static void unknown_free_then_allocation(void **state)
+TEST(unknown_free_then_allocation)
 {
     const struct {
         struct pairing_process traits;
@@ -345,7 +279,6 @@ static void unknown_free_then_allocation(void **state)
         {lossy, "unmatched-free@100by2 ", COUNTS(.unknown_frees = 1)},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct story story;
         struct story expected = {0};
@@ -365,31 +298,11 @@ static void unknown_free_then_allocation(void **state)
     }
 }
 
-static void inherited_frees(void **state)
-{
-    struct story story;
-
-    (void)state;
-    start(&story, forked);
-    freed(&story, 100, 1, X);
-    freed(&story, 110, 1, Y);
-    realloc_begin(&story, 120, 1, Z); /* which gives it back, too */
-    realloc_end(&story, 130, 1, X);
-    assert_int_equal(pairing_inherited_frees(story.pairing, 1), 3);
-    finish(&story, "born1 leaked1 ", COUNTS());
-
-    start(&story, late);
-    realloc_begin(&story, 120, 1, Z);
-    realloc_end(&story, 130, 1, X);
-    finish(&story, "born1 leaked1 ", COUNTS(.untracked_frees = 1));
-}
-
 /* PA-6: one unknown free that nothing explains shows that allocations are missing. */
-static void allocations_shown_missing(void **state)
+TEST(allocations_shown_missing)
 {
     struct story story;
 
-    (void)state;
     start(&story, whole);
     freed(&story, 100, 2, Y);
     freed(&story, 100 + FAR, 2, X);
@@ -406,11 +319,10 @@ static void allocations_shown_missing(void **state)
 
 /* PA-7: if every free is in the log, that of a covered block is still to come. A fork child or a
  * late start lacks no frees. */
-static void allocation_before_free(void **state)
+TEST(allocation_before_free)
 {
     const struct pairing_process cases[] = {whole, forked, late};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct story story;
         start(&story, cases[i]);
@@ -424,11 +336,10 @@ static void allocation_before_free(void **state)
 }
 
 /* PA-7: with lost frees, the block that lives there is the freed one. */
-static void lost_free_then_handed_over(void **state)
+TEST(lost_free_then_handed_over)
 {
     struct story story;
 
-    (void)state;
     start(&story, lossy);
     allocated(&story, 10, 1, X);
     allocated(&story, 1000, 2, X);
@@ -446,11 +357,10 @@ static void lost_free_then_handed_over(void **state)
 }
 
 /* PA-8 */
-static void own_order_holds(void **state)
+TEST(own_order_holds)
 {
     struct story story;
 
-    (void)state;
     start(&story, whole);
     freed(&story, 100, 1, X);
     allocated(&story, 110, 1, X);
@@ -464,11 +374,10 @@ static void own_order_holds(void **state)
 }
 
 /* A realloc ends a block like a free does; its successor is allocated without it. */
-static void inverted_realloc(void **state)
+TEST(inverted_realloc)
 {
     struct story story;
 
-    (void)state;
     start(&story, whole);
     realloc_begin(&story, 100, 2, X);
     allocated(&story, 150, 1, X);
@@ -491,12 +400,11 @@ static void inverted_realloc(void **state)
 }
 
 /* A thread with many unknown frees in a row must not push the important one off the list. */
-static void many_at_once(void **state)
+TEST(many_at_once)
 {
     struct story story;
     struct story expected = {.text = "born1 freed1@60by2 "};
 
-    (void)state;
     start(&story, whole);
     freed(&story, 1, 2, X);
     for (unsigned i = 0; i < 40; i++) {
@@ -505,46 +413,6 @@ static void many_at_once(void **state)
     }
     allocated(&story, 60, 1, X);
     finish(&story, expected.text, COUNTS(.clock_inversions = 1, .unknown_frees = 40));
-}
-
-/* Blocks elided by the recorder count as others between an allocation and its free. */
-static void elided_between(void **state)
-{
-    struct story story;
-
-    (void)state;
-    start(&story, whole);
-    allocated(&story, 10, 1, X);
-    give(&story, (struct event){
-                     .kind = EVENT_ELIDED_ALLOCATIONS, .time_ns = 20, .thread = 1, .n_elided = 5});
-    freed(&story, 30, 1, X);
-    finish(&story, "born1 freed1@30by1+5 ", COUNTS());
-}
-
-/* PA-4: a block that a thread leaves to the next one with its number is freed by another thread,
- * though the next one makes and frees blocks itself. */
-static void next_owner_of_a_number(void **state)
-{
-    struct story story;
-
-    (void)state;
-    start(&story, whole);
-    allocated(&story, 10, 1, X);
-    allocated(&story, 11, 1, X + 16);
-    freed(&story, 12, 1, X + 16);
-    give(&story, (struct event){.kind = EVENT_NEXT_OWNER, .time_ns = 20, .thread = 1});
-    freed(&story, 30, 1, X);
-    allocated(&story, 40, 1, Y);
-    allocated(&story, 41, 1, X);
-    freed(&story, 50, 1, Y);
-    give(&story, (struct event){.kind = EVENT_NEXT_OWNER, .time_ns = 60, .thread = 1});
-    allocated(&story, 61, 1, Y);
-    freed(&story, 62, 1, X);
-    freed(&story, 63, 1, Y);
-    finish(&story,
-           "born1 born2 freed2@12by1+0 freed1@30by1 born3 born4 freed3@50by1+1 born5 freed4@62by1 "
-           "freed5@63by1+0 ",
-           COUNTS());
 }
 
 static const struct live_block *plain_allocation(struct story *story, const struct event *event)
@@ -557,7 +425,7 @@ static const struct live_block *plain_allocation(struct story *story, const stru
 
 /* PA-9: ids continue beyond 2^40 as they began, to the last one; the allocation after it is
  * refused, by either way in, and frees continue. */
-static void ids_are_given_once(void **state)
+TEST(ids_are_given_once)
 {
     struct event event = {.kind = EVENT_ALLOC, .time_ns = 10, .thread = 1, .size = 8};
     const struct live_block *block;
@@ -565,7 +433,6 @@ static void ids_are_given_once(void **state)
     struct story story;
     struct error err = {0};
 
-    (void)state;
     start(&story, whole);
     counts = (void *)(uintptr_t)pairing_counts_get(story.pairing); /* as a state has them */
     counts->allocations = (UINT64_C(1) << 40) - 1;
@@ -589,59 +456,4 @@ static void ids_are_given_once(void **state)
     assert_int_equal(pairing_event(story.pairing, &event, &err), 0);
     assert_null(pairing_find(story.pairing, 1, Y));
     pairing_free(story.pairing);
-}
-
-/* Leaks are reported in runs, but not for chains, nor if blocks have groups or were lost at
- * exec. */
-static void left_in_runs(void **state)
-{
-    const struct pairing_process executed = {.ended_in_exec = true};
-    struct story story;
-
-    (void)state;
-    start_with(&story, whole, true);
-    allocated(&story, 10, 1, X);
-    allocated(&story, 11, 1, 0x3000);
-    allocated(&story, 12, 1, 0x4000);
-    freed(&story, 13, 1, 0x3000);
-    realloc_begin(&story, 20, 1, X);
-    realloc_end(&story, 22, 1, Y);
-    finish(&story,
-           "born1 born2 born3 freed2@13by1+1 realloc1@20by1 born4<1 run:3 leaked4 chain1..4:2 ",
-           COUNTS());
-
-    start_with(&story, whole, true);
-    allocated(&story, 10, 1, X);
-    give(&story,
-         (struct event){.kind = EVENT_ALLOC, .time_ns = 20, .thread = 1, .address = Y, .group = 7});
-    finish(&story, "born1 in7:born2 leaked1 in7:leaked2 ", COUNTS());
-
-    start_with(&story, executed, true);
-    allocated(&story, 10, 1, X);
-    finish(&story, "born1 exec1 ", COUNTS());
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_lives),
-        cmocka_unit_test(processes_are_apart),
-        cmocka_unit_test(exec_loses),
-        cmocka_unit_test(chains),
-        cmocka_unit_test(groups),
-        cmocka_unit_test(free_before_allocation),
-        cmocka_unit_test(unknown_free_then_allocation),
-        cmocka_unit_test(inherited_frees),
-        cmocka_unit_test(allocations_shown_missing),
-        cmocka_unit_test(allocation_before_free),
-        cmocka_unit_test(lost_free_then_handed_over),
-        cmocka_unit_test(own_order_holds),
-        cmocka_unit_test(inverted_realloc),
-        cmocka_unit_test(many_at_once),
-        cmocka_unit_test(elided_between),
-        cmocka_unit_test(next_owner_of_a_number),
-        cmocka_unit_test(ids_are_given_once),
-        cmocka_unit_test(left_in_runs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,9 @@
 /* The order of events over segments, threads and processes. */
 #include "tests/lib/log_builder.h"
 #include "tests/lib/log_reading.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-/* clang-format on */
 
 #define START_NS 1000000000ull /* of the builder's process */
 
@@ -19,70 +14,10 @@ static struct log_builder *open_builder(const char *path, void **state)
     return log_builder_open(path, &options);
 }
 
-static void test_two_threads_interleave(void **state)
-{
-    const char *path = log_reading_path("two");
-    struct log_builder *builder = open_builder(path, state);
-    uint32_t a = log_builder_thread(builder, 1000, "a", START_NS);
-    uint32_t b = log_builder_thread(builder, 1001, "b", START_NS + 5);
-    struct log_reading reading;
-
-    for (uint64_t i = 0; i < 20000; i++)
-        log_builder_malloc(builder, i % 2 ? b : a, START_NS + 10 * i, 0x1000 + 64 * i, i, 0);
-    log_builder_close(builder);
-
-    reading = log_reading_log(path);
-    assert_int_equal(reading.n_events, 20000);
-    for (uint64_t i = 0; i < 20000; i++) {
-        const struct event *event = &reading.events[i];
-        assert_int_equal(event->time_ns, 10 * i);
-        assert_int_equal(event->kind, EVENT_ALLOC);
-        assert_int_equal(event->thread, i % 2 ? 2 : 1);
-        assert_int_equal(event->process, 1);
-        assert_int_equal(event->address, 0x1000 + 64 * i);
-        assert_int_equal(event->size, i);
-        assert_true(event->usable >= i && event->usable < i + 32);
-        assert_int_equal(event->backtrace, DEFINITIONS_NO_BACKTRACE);
-    }
-    free(reading.events);
-}
-
-/* Another thread gets the old address while the realloc is still at work. */
-static void test_realloc_is_two_events(void **state)
-{
-    const char *path = log_reading_path("realloc");
-    struct log_builder *builder = open_builder(path, state);
-    uint32_t a = log_builder_thread(builder, 1, NULL, START_NS);
-    uint32_t b = log_builder_thread(builder, 2, NULL, START_NS);
-    struct log_reading reading;
-
-    log_builder_malloc(builder, a, START_NS + 100, 0x1000, 10, 0);
-    log_builder_malloc(builder, b, START_NS + 500, 0x1000, 11, 0);
-    log_builder_realloc(builder, a, START_NS + 400, START_NS + 600, 0x1000, 0x2000, 20, 0);
-    log_builder_realloc(builder, b, START_NS + 700, START_NS + 700000, 0x1000, 0x3000, 21, 0);
-    log_builder_close(builder);
-
-    reading = log_reading_log(path);
-    assert_int_equal(reading.n_events, 6);
-    assert_int_equal(reading.events[1].kind, EVENT_REALLOC_BEGIN);
-    assert_int_equal(reading.events[1].time_ns, 400);
-    assert_int_equal(reading.events[1].address, 0x1000);
-    assert_int_equal(reading.events[2].kind, EVENT_ALLOC);
-    assert_int_equal(reading.events[2].thread, 2);
-    assert_int_equal(reading.events[3].kind, EVENT_REALLOC_END);
-    assert_int_equal(reading.events[3].time_ns, 600);
-    assert_int_equal(reading.events[3].address, 0x2000);
-    assert_int_equal(reading.events[3].old_address, 0x1000);
-    assert_int_equal(reading.events[3].size, 20);
-    assert_int_equal(reading.events[3].pair, reading.events[1].pair);
-    assert_int_equal(reading.events[5].time_ns, 700000);
-    assert_int_equal(reading.events[5].pair, reading.events[4].pair);
-    assert_int_not_equal(reading.events[5].pair, reading.events[3].pair);
-    free(reading.events);
-}
+TESTS_WITH(log_reading_setup, log_reading_teardown);
 
 /* Longer than segments are opened ahead of time, and the first event of its own one. */
-static void test_a_long_realloc_comes_when_it_began(void **state)
+TEST_TWICE(test_a_long_realloc_comes_when_it_began)
 {
     const char *path = log_reading_path("long");
     struct log_builder *builder = open_builder(path, state);
@@ -117,7 +52,7 @@ static void test_a_long_realloc_comes_when_it_began(void **state)
     free(reading.events);
 }
 
-static void test_at_equal_stamps_the_free_comes_first(void **state)
+TEST_TWICE(test_at_equal_stamps_the_free_comes_first)
 {
     for (int order = 0; order < 2; order++) {
         const char *path = log_reading_path("equal");
@@ -140,51 +75,7 @@ static void test_at_equal_stamps_the_free_comes_first(void **state)
     }
 }
 
-static void test_a_thread_keeps_its_own_order(void **state)
-{
-    const char *path = log_reading_path("own");
-    struct log_builder *builder = open_builder(path, state);
-    uint32_t a = log_builder_thread(builder, 1, NULL, START_NS);
-    struct log_reading reading;
-
-    for (uint64_t i = 0; i < 30000; i++) {
-        log_builder_malloc(builder, a, START_NS + i / 100, 0x1000, i, 0);
-        log_builder_free(builder, a, START_NS + i / 100, 0x1000, 0);
-    }
-    log_builder_close(builder);
-
-    reading = log_reading_log(path);
-    assert_int_equal(reading.n_events, 60000);
-    for (size_t i = 0; i < 60000; i++)
-        assert_int_equal(reading.events[i].kind, i % 2 ? EVENT_FREE : EVENT_ALLOC);
-    free(reading.events);
-}
-
-/* Packed times are coarse: the last event of a segment and the first of the next can have one. */
-static void test_a_thread_keeps_its_own_order_over_segments(void **state)
-{
-    const char *path = log_reading_path("seals");
-    struct log_builder *builder = open_builder(path, state);
-    uint32_t a = log_builder_thread(builder, 1, NULL, START_NS);
-    struct log_reading reading;
-
-    log_builder_malloc(builder, a, START_NS + 9, 0x1000, 10, 0);
-    log_builder_seal(builder, a);
-    log_builder_realloc(builder, a, START_NS + 9, START_NS + 20, 0x1000, 0x2000, 20, 0);
-    log_builder_seal(builder, a);
-    log_builder_free(builder, a, START_NS + 20, 0x2000, 0);
-    log_builder_close(builder);
-
-    reading = log_reading_log(path);
-    assert_int_equal(reading.n_events, 4);
-    assert_int_equal(reading.events[0].kind, EVENT_ALLOC);
-    assert_int_equal(reading.events[1].kind, EVENT_REALLOC_BEGIN);
-    assert_int_equal(reading.events[2].kind, EVENT_REALLOC_END);
-    assert_int_equal(reading.events[3].kind, EVENT_FREE);
-    free(reading.events);
-}
-
-static void test_time_needs_more_than_forty_bits(void **state)
+TEST_TWICE(test_time_needs_more_than_forty_bits)
 {
     const char *path = log_reading_path("long");
     struct log_builder *builder = open_builder(path, state);
@@ -202,38 +93,8 @@ static void test_time_needs_more_than_forty_bits(void **state)
     free(reading.events);
 }
 
-/* Thousands of short threads share segments. */
-static void test_threads_hand_segments_over(void **state)
-{
-    const char *path = log_reading_path("handover");
-    struct log_builder *builder = open_builder(path, state);
-    struct log_reading reading;
-    struct log_set *set;
-
-    for (uint64_t i = 0; i < 5000; i++) {
-        uint32_t thread = log_builder_thread(builder, (uint32_t)(100 + i), NULL, START_NS + 10 * i);
-        log_builder_malloc(builder, thread, START_NS + 10 * i + 1, 0x1000 * (i + 1), i, 0);
-        log_builder_free(builder, thread, START_NS + 10 * i + 2, 0x1000 * (i + 1), 0);
-        log_builder_thread_end(builder, thread, START_NS + 10 * i + 3);
-    }
-    assert_true(log_builder_header(builder)->n_segments < 20);
-    log_builder_close(builder);
-
-    set = log_reading_open(path);
-    reading = log_reading_events(set);
-    assert_int_equal(log_reading_damages(set), 0);
-    assert_int_equal(reading.n_events, 10000);
-    for (uint32_t i = 0; i < 10000; i++) {
-        assert_int_equal(reading.events[i].thread, i / 2 + 1);
-        assert_int_equal(log_set_definitions(set)->threads[i / 2 + 1].tid, 100 + i / 2);
-        assert_int_equal(log_set_definitions(set)->threads[i / 2 + 1].end_ns, 10 * (i / 2) + 3);
-    }
-    free(reading.events);
-    log_set_close(set);
-}
-
 /* More threads together than whole segments are kept of. */
-static void test_very_many_threads_at_once(void **state)
+TEST_TWICE(test_very_many_threads_at_once)
 {
     enum {
         N_THREADS = 1500,
@@ -268,7 +129,7 @@ static void test_very_many_threads_at_once(void **state)
     log_set_close(set);
 }
 
-static void test_side_records_are_sorted_in(void **state)
+TEST_TWICE(test_side_records_are_sorted_in)
 {
     const char *path = log_reading_path("side");
     struct log_builder *builder = open_builder(path, state);
@@ -300,7 +161,7 @@ static void test_side_records_are_sorted_in(void **state)
 }
 
 /* A TSC at 2.5 GHz and CLOCK_MONOTONIC tell one time. */
-static void test_processes_with_different_clocks(void **state)
+TEST_TWICE(test_processes_with_different_clocks)
 {
     struct log_builder_options tsc = {.is_packed = *state != NULL,
                                       .zstd_level = 1,
@@ -341,7 +202,7 @@ static void test_processes_with_different_clocks(void **state)
 }
 
 /* A time that runs backwards is corrected, and counted; it is counted only once. */
-static void test_backward_time_is_repaired(void **state)
+TEST_TWICE(test_backward_time_is_repaired)
 {
     const char *path = log_reading_path("backward");
     struct log_builder *builder = open_builder(path, state);
@@ -370,7 +231,7 @@ static void test_backward_time_is_repaired(void **state)
 
 /* It began while another thread wrote into the segment that it took over: so it is with threads
  * that come and go. */
-static void test_a_realloc_may_begin_before_its_place(void **state)
+TEST_TWICE(test_a_realloc_may_begin_before_its_place)
 {
     const char *path = log_reading_path("took_over");
     struct log_builder *builder = open_builder(path, state);
@@ -394,51 +255,8 @@ static void test_a_realloc_may_begin_before_its_place(void **state)
     free(reading.events);
 }
 
-static void test_a_second_reading_is_the_same(void **state)
-{
-    const char *path = log_reading_path("again");
-    struct log_builder *builder = open_builder(path, state);
-    struct log_reading first, second;
-    struct event_stream *stream;
-    struct event event;
-    struct log_set *set;
-
-    for (uint32_t i = 0; i < 10; i++)
-        log_builder_thread(builder, i, NULL, START_NS);
-    for (uint64_t i = 0; i < 50000; i++)
-        log_builder_realloc(builder, (uint32_t)(1 + i % 10), START_NS + 7 * i,
-                            START_NS + 7 * i + i % 50, 1 + i, 2 + i, i, 0);
-    log_builder_close(builder);
-
-    set = log_reading_open(path);
-    assert_int_equal(event_stream_open(set, &stream, NULL), 0); /* one that is given up */
-    assert_int_equal(event_stream_next(stream, &event, NULL), 1);
-    event_stream_close(stream);
-    first = log_reading_events(set);
-    second = log_reading_events(set);
-    assert_int_equal(first.n_events, 100000);
-    assert_int_equal(second.n_events, first.n_events);
-    assert_memory_equal(first.events, second.events, first.n_events * sizeof(struct event));
-    free(first.events);
-    free(second.events);
-    log_set_close(set);
-}
-
-static void test_a_log_without_events(void **state)
-{
-    const char *path = log_reading_path("empty");
-    struct log_reading reading;
-
-    log_builder_close(open_builder(path, state));
-    reading = log_reading_log(path);
-    assert_int_equal(reading.n_events, 0);
-    free(reading.events);
-}
-
-#define RAW_AND_PACKED(test) cmocka_unit_test(test), cmocka_unit_test_prestate(test, &packed)
-
 /* EV-6: 2^15 blocks of 2^47 bytes are the maximum; more are reported as lost. */
-static void test_sums_are_bounded(void **state)
+TEST_TWICE(test_sums_are_bounded)
 {
     enum {
         N = (1 << 15) + 3
@@ -482,7 +300,7 @@ static int read_until(struct log_set *set, struct stream_state *kept, uint64_t m
 }
 
 /* An impossible record, in a segment that is read in two parts, before their border. */
-static void test_what_cannot_be_is_lost_at_a_mark_too(void **state)
+TEST_TWICE(test_what_cannot_be_is_lost_at_a_mark_too)
 {
     const uint64_t mark = UINT64_C(20) << CLOCK_MAP_FRACTION_BITS;
     const char *path = log_reading_path("mark");
@@ -510,29 +328,4 @@ static void test_what_cannot_be_is_lost_at_a_mark_too(void **state)
     assert_int_equal(log_set_damage(set)->count[LOG_DAMAGE_RECORD], 1);
     log_set_close(set);
     stream_state_done(&sole);
-}
-
-int main(void)
-{
-    static int packed;
-    const struct CMUnitTest tests[] = {
-        RAW_AND_PACKED(test_two_threads_interleave),
-        RAW_AND_PACKED(test_realloc_is_two_events),
-        RAW_AND_PACKED(test_a_long_realloc_comes_when_it_began),
-        RAW_AND_PACKED(test_at_equal_stamps_the_free_comes_first),
-        RAW_AND_PACKED(test_a_thread_keeps_its_own_order),
-        RAW_AND_PACKED(test_a_thread_keeps_its_own_order_over_segments),
-        RAW_AND_PACKED(test_time_needs_more_than_forty_bits),
-        RAW_AND_PACKED(test_threads_hand_segments_over),
-        RAW_AND_PACKED(test_very_many_threads_at_once),
-        RAW_AND_PACKED(test_side_records_are_sorted_in),
-        RAW_AND_PACKED(test_processes_with_different_clocks),
-        RAW_AND_PACKED(test_backward_time_is_repaired),
-        RAW_AND_PACKED(test_a_realloc_may_begin_before_its_place),
-        RAW_AND_PACKED(test_a_second_reading_is_the_same),
-        RAW_AND_PACKED(test_a_log_without_events),
-        RAW_AND_PACKED(test_sums_are_bounded),
-        RAW_AND_PACKED(test_what_cannot_be_is_lost_at_a_mark_too),
-    };
-    return cmocka_run_group_tests(tests, log_reading_setup, log_reading_teardown);
 }

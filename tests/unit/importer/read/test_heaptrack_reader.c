@@ -4,18 +4,12 @@
 #include "importer/read/log_set.h"
 #include "lib/abi/log_format.h"
 #include "tests/lib/log_reading.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     TEXT_BYTES = 1 << 16
@@ -93,9 +87,10 @@ static void expect_interpreted(struct log_set *set)
     log_set_close(set);
 }
 
-static void test_interpreted(void **state)
+TESTS_WITH(log_reading_setup, log_reading_teardown);
+
+TEST(test_interpreted)
 {
-    (void)state;
     expect_interpreted(
         log_reading_open(store_versioned("v1", "v 10200", plain_strings, events_text)));
     expect_interpreted(
@@ -107,13 +102,12 @@ static void test_interpreted(void **state)
 }
 
 /* Version 0 is interpreted and has addresses all the same. */
-static void test_interpreted_version_0(void **state)
+TEST(test_interpreted_version_0)
 {
     static const char text[] = "i 400100 2 1\nt 1 0\n+ 10 1 5000\n+ 20 1 6000\n- 5000\nc 2\n";
     struct log_set *set = log_reading_open(store_versioned("v0", "v 10100", plain_strings, text));
     struct log_reading reading = log_reading_events(set);
 
-    (void)state;
     assert_false(log_set_definitions(set)->has_no_addresses);
     assert_int_equal(reading.n_events, 3);
     assert_int_equal(reading.events[0].address, 0x5000);
@@ -147,11 +141,10 @@ static void expect_raw(const char *version, const char *text)
     log_set_close(set);
 }
 
-static void test_raw(void **state)
+TEST(test_raw)
 {
     static char unsized[TEXT_BYTES];
 
-    (void)state;
     expect_raw("v 10400 3", raw_text);
     expect_raw("v 10500 3", raw_text);
     (void)snprintf(unsized, sizeof(unsized),
@@ -215,41 +208,37 @@ static void check_packed(pack_fn *pack)
     log_set_close(set);
 }
 
-static void test_gzip(void **state)
+TEST(test_gzip)
 {
-    (void)state;
     check_packed(pack_gzip);
 }
 
-static void test_zstd(void **state)
+TEST(test_zstd)
 {
-    (void)state;
     check_packed(pack_zstd);
 }
 
 /* ---- what else a recording says ---- */
 
-static void test_suppressions(void **state)
+TEST(test_suppressions)
 {
     struct log_set *set = log_reading_open(store_versioned(
         "rules", "v 10400 3", "S b leak:foobar\nS leak:^plain$\nS # a comment\nS\nS leak:\n",
         "t 1 0\na 1 0\n+ 0\nc 1\n"));
     const struct definitions *definitions = log_set_definitions(set);
 
-    (void)state;
     assert_int_equal(definitions->n_suppressions, 2);
     assert_string_equal(definitions->suppressions[0], "leak:foobar");
     assert_string_equal(definitions->suppressions[1], "leak:^plain$");
     log_set_close(set);
 }
 
-static void test_too_many_suppressions(void **state)
+TEST(test_too_many_suppressions)
 {
     static char text[TEXT_BYTES];
     size_t n = 0;
     struct log_set *set;
 
-    (void)state;
     for (int i = 0; i < 1003; i++)
         n += (size_t)snprintf(text + n, sizeof(text) - n, "S leak:x%d\n", i);
     set = log_reading_open(store_versioned("many", "v 10300 2", text, "t 1 0\na 1 0\n+ 0\n"));
@@ -316,15 +305,14 @@ static void check_cut(bool is_raw)
     free(text);
 }
 
-static void test_cut_stacks(void **state)
+TEST(test_cut_stacks)
 {
-    (void)state;
     check_cut(false);
     check_cut(true);
 }
 
 /* The same file was unloaded and another one is where it was. */
-static void test_modules_change(void **state)
+TEST(test_modules_change)
 {
     struct log_set *set =
         log_reading_open(store("modules", "v 10400 3\nx 2 /p\nX p\nI 1000 0\n"
@@ -334,7 +322,6 @@ static void test_modules_change(void **state)
                                           "t 500200 0\n+ 9 2 20\nc 9\n"));
     const struct definitions *definitions = log_set_definitions(set);
 
-    (void)state;
     assert_int_equal(definitions->n_modules, 3);
     for (uint32_t i = 1; i <= definitions->n_modules; i++) {
         const struct definitions_module *module = &definitions->modules[i];
@@ -346,43 +333,23 @@ static void test_modules_change(void **state)
     log_set_close(set);
 }
 
-static void test_newer_version(void **state)
+TEST(test_newer_version)
 {
-    (void)state;
     assert_non_null(strstr(log_reading_refusal(store("newer", "v 20000 4\n"), ERROR_VERSION),
                            "formats 0 to 3 are known"));
 }
 
 /* What makes no sense is left out and counted; numbers behind it stay. */
-static void test_damage(void **state)
+TEST(test_damage)
 {
     struct log_set *set = log_reading_open(
         store("bad", "v 10400 3\ns zz x\nt 1 0\na 1 1\nq\na zz 1\na 3 1\n+ 2\n+ 9\n- 5\n- 2"));
     struct log_reading reading = log_reading_events(set);
 
-    (void)state;
     assert_int_equal(log_set_damage(set)->count[LOG_DAMAGE_RECORD], 5);
     assert_int_equal(log_set_damage(set)->count[LOG_DAMAGE_TRUNCATED], 1);
     assert_int_equal(reading.n_events, 1);
     assert_int_equal(reading.events[0].size, 3);
     free(reading.events);
     log_set_close(set);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_interpreted),
-        cmocka_unit_test(test_interpreted_version_0),
-        cmocka_unit_test(test_raw),
-        cmocka_unit_test(test_gzip),
-        cmocka_unit_test(test_zstd),
-        cmocka_unit_test(test_suppressions),
-        cmocka_unit_test(test_too_many_suppressions),
-        cmocka_unit_test(test_cut_stacks),
-        cmocka_unit_test(test_modules_change),
-        cmocka_unit_test(test_newer_version),
-        cmocka_unit_test(test_damage),
-    };
-    return cmocka_run_group_tests(tests, log_reading_setup, log_reading_teardown);
 }

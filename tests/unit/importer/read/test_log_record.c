@@ -3,16 +3,10 @@
 #include "importer/model/definitions.h"
 #include "importer/read/log_record.h"
 #include "lib/abi/log_format.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     NODE = 9, /* its backtrace is 100 */
@@ -91,98 +85,13 @@ static struct event decode_half(const uint64_t *words, size_t n, enum log_record
     decode_half((const uint64_t[]){__VA_ARGS__}, \
                 sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), LOG_RECORD_WHOLE)
 
-static void test_allocations(void **state)
-{
-    uint64_t flags = LOG_CALL_CALLOC | LOG_CHUNK_KNOWN | LOG_CHUNK_MMAPPED;
-    struct event event =
-        DECODE(WORD_0(LOG_ALLOC), 0xfffffffffff0, 1000 | 24ull << 40 | flags << 56);
+TESTS_WITH(setup, teardown);
 
-    (void)state;
-    assert_int_equal(event.kind, EVENT_ALLOC);
-    assert_int_equal(event.address, 0xfffffffffff0);
-    assert_int_equal(event.size, 1000);
-    assert_int_equal(event.usable, 1024);
-    assert_int_equal(event.call, LOG_CALL_CALLOC);
-    assert_int_equal(event.chunk_flags, LOG_CHUNK_KNOWN | LOG_CHUNK_MMAPPED);
-    assert_int_equal(event.alignment_log2, 0);
-    assert_int_equal(event.backtrace, BACKTRACE);
-    assert_int_equal(event.thread, 40);
-
-    event = DECODE(WORD_0(LOG_ALLOC_WIDE), 0x4000, LOG_CALL_ALIGNED_ALLOC | 12 << 8, 1ull << 45,
-                   (1ull << 45) + 8);
-    assert_int_equal(event.kind, EVENT_ALLOC);
-    assert_int_equal(event.size, 1ull << 45);
-    assert_int_equal(event.usable, (1ull << 45) + 8);
-    assert_int_equal(event.alignment_log2, 12);
-    assert_int_equal(event.call, LOG_CALL_ALIGNED_ALLOC);
-
-    event = DECODE(WORD_0(LOG_FREE), 0x4000);
-    assert_int_equal(event.kind, EVENT_FREE);
-    assert_int_equal(event.address, 0x4000);
-    assert_int_equal(event.size, 0);
-
-    event = DECODE(WORD_0(LOG_FAILURE), 0x4000, LOG_CALL_REALLOC | ENOMEM << 8, 1ull << 60);
-    assert_int_equal(event.kind, EVENT_FAILURE);
-    assert_int_equal(event.call, LOG_CALL_REALLOC);
-    assert_int_equal(event.value, ENOMEM);
-    assert_int_equal(event.size, 1ull << 60);
-    assert_int_equal(event.address, 0x4000);
-}
-
-static void test_reallocs(void **state)
-{
-    const uint64_t narrow[] = {WORD_0(LOG_REALLOC), 0x5000,
-                               100 | 12ull << 40 | (uint64_t)LOG_CALL_REALLOCARRAY << 56,
-                               0x4000 | 3ull << 48};
-    const uint64_t wide[] = {
-        WORD_0(LOG_REALLOC_WIDE), 0x5000, LOG_CALL_REALLOC | 900ull << 8, 0x4000, 100, 112};
-    struct log_record record = {.words = wide, .ticks = BASE + TIME};
-    struct event event;
-
-    (void)state;
-    for (int i = 0; i < 2; i++) {
-        event = decode_half(i ? wide : narrow, i ? 6 : 4, LOG_RECORD_BEGIN);
-        assert_int_equal(event.kind, EVENT_REALLOC_BEGIN);
-        assert_int_equal(event.address, 0x4000);
-        event = decode_half(i ? wide : narrow, i ? 6 : 4, LOG_RECORD_END);
-        assert_int_equal(event.kind, EVENT_REALLOC_END);
-        assert_int_equal(event.address, 0x5000);
-        assert_int_equal(event.old_address, 0x4000);
-        assert_int_equal(event.size, 100);
-        assert_int_equal(event.usable, 112);
-        assert_int_equal(event.call, i ? LOG_CALL_REALLOC : LOG_CALL_REALLOCARRAY);
-    }
-    assert_true(log_record_is_pair(&record));
-    assert_int_equal(log_record_begin_ticks(&record), BASE + TIME - 900);
-    record.words = narrow;
-    assert_int_equal(log_record_begin_ticks(&record), BASE + TIME - 3);
-    record.ticks = 2;
-    assert_int_equal(log_record_begin_ticks(&record), 0);
-}
-
-/* realloc(NULL, n) and realloc(p, 0), which a log may contain. */
-static void test_reallocs_of_one_block(void **state)
-{
-    const uint64_t allocated[] = {WORD_0(LOG_REALLOC), 0x5000, 100, 0};
-    const uint64_t dead[] = {WORD_0(LOG_REALLOC), 0, 0, 0x4000};
-    struct log_record record = {.words = allocated};
-
-    (void)state;
-    assert_false(log_record_is_pair(&record));
-    assert_int_equal(decode_half(allocated, 4, LOG_RECORD_WHOLE).kind, EVENT_ALLOC);
-    record.words = dead;
-    assert_false(log_record_is_pair(&record));
-    assert_true(log_record_ends_block(&record, LOG_RECORD_WHOLE));
-    assert_int_equal(decode_half(dead, 4, LOG_RECORD_WHOLE).kind, EVENT_FREE);
-    assert_int_equal(decode_half(dead, 4, LOG_RECORD_WHOLE).address, 0x4000);
-}
-
-static void test_address_space(void **state)
+TEST(test_address_space)
 {
     struct event event = DECODE(WORD_0(LOG_MMAP), 0x10000, 8192, 3 | 0x80000022ull << 16,
                                 0xffffffff | 6ull << 32, 4096);
 
-    (void)state;
     assert_int_equal(event.kind, EVENT_MMAP);
     assert_int_equal(event.size, 8192);
     assert_int_equal(event.prot, 3);
@@ -224,119 +133,34 @@ static void test_address_space(void **state)
     assert_int_equal(event.call, 1);
 }
 
-static void test_process(void **state)
+/* realloc(NULL, n) and realloc(p, 0), which a log may contain. */
+TEST(test_reallocs_of_one_block)
 {
-    struct event event = DECODE(WORD_0(LOG_FORK), 0, 4711);
+    const uint64_t allocated[] = {WORD_0(LOG_REALLOC), 0x5000, 100, 0};
+    const uint64_t dead[] = {WORD_0(LOG_REALLOC), 0, 0, 0x4000};
+    struct log_record record = {.words = allocated};
 
-    (void)state;
-    assert_int_equal(event.kind, EVENT_FORK);
-    assert_int_equal(event.value, 4711);
-
-    event = DECODE(WORD_0(LOG_MARK), 0, 6);
-    assert_int_equal(event.kind, EVENT_MARKER);
-    assert_string_equal(event.text, "now");
-
-    event = DECODE(WORD_0(LOG_TRACING), 0);
-    assert_int_equal(event.kind, EVENT_TRACING);
-    assert_int_equal(event.value, NODE);
-    assert_int_equal(event.backtrace, DEFINITIONS_NO_BACKTRACE);
-
-    event = DECODE(WORD_0(LOG_END), 0, LOG_END_EXIT | (uint64_t)(uint32_t)-1 << 32);
-    assert_int_equal(event.kind, EVENT_END);
-    assert_int_equal(event.value, LOG_END_EXIT);
-    assert_int_equal(event.result, -1);
-
-    event = DECODE(WORD_0(LOG_EXEC_FAILED), 0);
-    assert_int_equal(event.kind, EVENT_END);
-    assert_int_equal(event.value, LOG_END_UNKNOWN);
-
-    event =
-        DECODE(WORD_0(LOG_ELIDED), 300ull << 32, NODE | 1ull << 32 | 3600ull << 33, 30000, 12345);
-    assert_int_equal(event.kind, EVENT_ELIDED);
-    assert_int_equal(event.n_elided, 300);
-    assert_int_equal(event.size, 30000);
-    assert_int_equal(event.slack_bytes, 3600);
-    assert_int_equal(event.lifetime_ns, 12345);
-    assert_int_equal(event.result, 1);
-    assert_int_equal(event.free_backtrace, BACKTRACE);
-
-    event = DECODE(LOG_ELIDED_ALLOCATIONS | 5 << 8 | 300ull << 32, 4000);
-    assert_int_equal(event.kind, EVENT_ELIDED_ALLOCATIONS);
-    assert_int_equal(event.n_elided, 300);
-    assert_int_equal(event.size, 4000);
-
-    event = DECODE(LOG_NEXT_OWNER | 5 << 8, 0);
-    assert_int_equal(event.kind, EVENT_NEXT_OWNER);
+    assert_false(log_record_is_pair(&record));
+    assert_int_equal(decode_half(allocated, 4, LOG_RECORD_WHOLE).kind, EVENT_ALLOC);
+    record.words = dead;
+    assert_false(log_record_is_pair(&record));
+    assert_true(log_record_ends_block(&record, LOG_RECORD_WHOLE));
+    assert_int_equal(decode_half(dead, 4, LOG_RECORD_WHOLE).kind, EVENT_FREE);
+    assert_int_equal(decode_half(dead, 4, LOG_RECORD_WHOLE).address, 0x4000);
 }
 
-/* A group holds until the next one, or until another thread writes. */
-static void test_groups(void **state)
-{
-    const uint64_t words[] = {
-        LOG_FREE, 0x1000, LOG_GROUP | 5ull << 32, 0, LOG_FREE, 0x1000, LOG_THREAD | 8ull << 32, 0,
-        LOG_FREE, 0x1000,
-    };
-    const uint32_t groups[] = {LOG_GROUP_ROOT, 5, LOG_GROUP_ROOT};
-    struct log_record_reader reader = {
-        .at = words, .end = words + sizeof(words) / sizeof(*words), .group = LOG_GROUP_ROOT};
-    struct log_record record;
-
-    (void)state;
-    for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(log_record_next(&reader, &record), LOG_RECORD_FOUND);
-        assert_int_equal(record.group, groups[i]);
-    }
-    assert_int_equal(reader.n_unknown, 0);
-}
-
-static void test_side_groups(void **state)
+TEST(test_side_groups)
 {
     const uint64_t none[] = {LOG_FREE, 0x1000};
     const uint64_t code = log_group_code(0xfedcba98);
     const uint64_t large[] = {LOG_FREE | (code & 0xffffff) << 8, 0x1000 | code >> 24 << 48};
 
-    (void)state;
     assert_int_equal(log_record_fallback_group(none), LOG_GROUP_ROOT);
     assert_int_equal(log_record_fallback_group(large), 0xfedcba98);
 }
 
-static void test_moves_and_phases(void **state)
-{
-    struct event event = DECODE(LOG_MOVE | TIME << 8 | (uint64_t)LOG_GROUP_ROOT << 32, 0x7000);
-
-    (void)state;
-    assert_int_equal(event.kind, EVENT_MOVE);
-    assert_int_equal(event.address, 0x7000);
-    assert_int_equal(event.group, 0);
-
-    event = DECODE(WORD_0(LOG_PHASE), 0, 99 | 7ull << 32); /* a name the log lost */
-    assert_int_equal(event.kind, EVENT_PHASE);
-    assert_int_equal(event.value, 7);
-    assert_string_equal(event.text, "");
-
-    event = DECODE(WORD_0(LOG_PHASE), 0, 7ull << 32);
-    assert_null(event.text);
-}
-
-static void test_pools(void **state)
-{
-    struct event event =
-        DECODE(WORD_0(LOG_POOL_RESIZE), 0x7010, 500 | 3ull << LOG_SIZE_BITS, 0x7000);
-
-    (void)state;
-    assert_int_equal(event.kind, EVENT_POOL_RESIZE);
-    assert_int_equal(event.address, 0x7010);
-    assert_int_equal(event.old_address, 0x7000);
-    assert_int_equal(event.size, 500);
-    assert_int_equal(event.value, 0); /* the log has no pool 3 */
-
-    event = DECODE(WORD_0(LOG_POOL_END), 3);
-    assert_int_equal(event.kind, EVENT_POOL_END);
-    assert_int_equal(event.address, 0);
-}
-
 /* State records and unknown kinds of every length are passed over. */
-static void test_what_is_no_event(void **state)
+TEST(test_what_is_no_event)
 {
     const uint64_t words[] = {
         LOG_THREAD | 8ull << 32,
@@ -366,7 +190,6 @@ static void test_what_is_no_event(void **state)
     struct log_record_reader reader = {.at = words, .end = words + sizeof(words) / sizeof(*words)};
     struct log_record record;
 
-    (void)state;
     assert_int_equal(log_record_next(&reader, &record), LOG_RECORD_FOUND);
     assert_int_equal(record.thread, 8);
     assert_int_equal(record.ticks, 5000 + 1 + (2 << 24));
@@ -374,7 +197,7 @@ static void test_what_is_no_event(void **state)
     assert_int_equal(log_record_next(&reader, &record), LOG_RECORD_NO_MORE);
 }
 
-static void test_lengths_beyond_the_payload(void **state)
+TEST(test_lengths_beyond_the_payload)
 {
     enum {
         LONG_KIND = LOG_EVENT_KIND(7, 9)
@@ -385,7 +208,6 @@ static void test_lengths_beyond_the_payload(void **state)
         {LONG_KIND, 0, 2},      {LONG_KIND, 0, 4},        {LONG_KIND, 0, 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(inputs) / sizeof(*inputs); i++) {
         for (size_t n = i == 0 ? 2 : 3; n > 0; n--) {
             /* Exactly n words on the heap, so that a sanitizer sees one read too many. */
@@ -402,7 +224,7 @@ static void test_lengths_beyond_the_payload(void **state)
 }
 
 /* RC-3 */
-static void test_what_cannot_have_happened(void **state)
+TEST(test_what_cannot_have_happened)
 {
     const uint64_t big = EVENT_MAX_BYTES + 1;
 
@@ -448,7 +270,6 @@ static void test_what_cannot_have_happened(void **state)
         {{LOG_FAILURE, 0, 0, UINT64_MAX}, true}, /* asked for, not given */
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct log_record_reader reader = {.at = cases[i].words, .end = cases[i].words + 8};
         struct log_record record;
@@ -460,23 +281,4 @@ static void test_what_cannot_have_happened(void **state)
         else
             assert_true(reader.n_impossible > 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_allocations),
-        cmocka_unit_test(test_reallocs),
-        cmocka_unit_test(test_reallocs_of_one_block),
-        cmocka_unit_test(test_address_space),
-        cmocka_unit_test(test_process),
-        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_side_groups),
-        cmocka_unit_test(test_moves_and_phases),
-        cmocka_unit_test(test_pools),
-        cmocka_unit_test(test_what_is_no_event),
-        cmocka_unit_test(test_what_cannot_have_happened),
-        cmocka_unit_test(test_lengths_beyond_the_payload),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
 }

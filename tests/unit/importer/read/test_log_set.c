@@ -5,21 +5,16 @@
 #include "lib/process/writer_liveness.h"
 #include "tests/lib/log_builder.h"
 #include "tests/lib/log_reading.h"
+#include "tests/lib/unit.h"
 
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-/* clang-format on */
 
 #define START_NS 1000000000ull
 #define LOAD     0x7f0000000000ull
@@ -30,74 +25,7 @@ static struct log_builder *open_builder(const char *path, void **state)
     return log_builder_open(path, &options);
 }
 
-static void test_definitions_of_a_process(void **state)
-{
-    static const char *const arguments[] = {"prog", "-x", "", "last", NULL};
-    const char *path = log_reading_path("process");
-    struct log_builder *builder = open_builder(path, state);
-    struct log_header *header = log_builder_header(builder);
-    struct log_def unload = {.kind = LOG_DEF_MODULE_END, .id = 2, .ticks = START_NS + 900};
-    struct log_def setting = {.kind = LOG_DEF_SETTING};
-    struct log_def message = {.kind = LOG_DEF_MESSAGE};
-    const struct definitions *definitions;
-    const struct definitions_process *process;
-    struct log_set *set;
-
-    log_builder_process(builder, "/usr/bin/prog", arguments);
-    log_builder_module(builder, "", "\x01\xab", 2, 0, START_NS + 1);
-    log_builder_module(builder, "/lib/plugin.so", "\xff", 1, LOAD, START_NS + 10);
-    log_builder_def(builder, &unload, NULL, 0);
-    log_builder_def(builder, &setting, "A=b", 3);
-    log_builder_def(builder, &message, "hello", 5);
-    log_builder_thread(builder, 77, "main", START_NS);
-    log_builder_thread_end(builder, log_builder_thread(builder, 78, NULL, START_NS + 5),
-                           START_NS + 50);
-    header->end_kind = LOG_END_QUICK;
-    header->end_value = 3;
-    header->dropped[LOG_DROP_NESTED] = 9;
-    header->last_ticks = header->last_monotonic_ns = START_NS + 12345;
-    log_builder_close(builder);
-
-    set = log_reading_open(path);
-    definitions = log_set_definitions(set);
-    assert_int_equal(definitions->n_processes, 1);
-    process = &definitions->processes[1];
-    assert_string_equal(process->log_path, path);
-    assert_string_equal(process->executable, "/usr/bin/prog");
-    assert_int_equal(process->n_arguments, 4);
-    assert_memory_equal(process->arguments, "prog\0-x\0\0last", 14);
-    assert_string_equal(process->end_kind, "exit");
-    assert_int_equal(process->end_value, 3);
-    assert_true(process->has_end_value);
-    assert_int_equal(process->dropped[LOG_DROP_NESTED], 9);
-    assert_int_equal(process->last_ns, 12345);
-    assert_int_equal(process->pid, 1000);
-    assert_string_equal(process->collector_version, "builder");
-    assert_int_equal(process->n_threads, 3);
-
-    assert_int_equal(definitions->n_threads, 3);
-    assert_int_equal(definitions->threads[1].tid, 77);
-    assert_string_equal(definitions->threads[1].name, "main");
-    assert_false(definitions->threads[1].has_end);
-    assert_null(definitions->threads[2].name);
-    assert_int_equal(definitions->threads[2].start_ns, 5);
-    assert_int_equal(definitions->threads[2].end_ns, 50);
-    assert_true(definitions->threads[3].is_unknown);
-
-    assert_int_equal(definitions->n_modules, 2);
-    assert_string_equal(definitions->objects[definitions->modules[1].object].path, "/usr/bin/prog");
-    assert_string_equal(definitions->objects[definitions->modules[1].object].build_id, "01ab");
-    assert_false(definitions->modules[1].is_unloaded);
-    assert_int_equal(definitions->modules[2].load_address, LOAD);
-    assert_int_equal(definitions->modules[2].seen_ns, 10);
-    assert_true(definitions->modules[2].is_unloaded);
-    assert_int_equal(definitions->modules[2].unloaded_ns, 900);
-    assert_int_equal(definitions->n_settings, 1);
-    assert_string_equal(definitions->settings[0].text, "A=b");
-    assert_string_equal(definitions->messages[0].text, "hello");
-    assert_int_equal(log_reading_damages(set), 0);
-    log_set_close(set);
-}
+TESTS_WITH(log_reading_setup, log_reading_teardown);
 
 /* DF-1 and DF-2, by the definition of preorder. */
 static void check_tree(const struct definitions *definitions)
@@ -135,7 +63,7 @@ static const char *stack_text(const struct definitions *definitions, uint32_t ba
     return text;
 }
 
-static void test_stacks_of_two_processes_are_one_tree(void **state)
+TEST_TWICE(test_stacks_of_two_processes_are_one_tree)
 {
     struct log_builder_options second = {
         .is_packed = *state != NULL, .zstd_level = 1, .run_id = 2, .start_ns = START_NS + 1};
@@ -193,7 +121,7 @@ static void test_stacks_of_two_processes_are_one_tree(void **state)
     log_set_close(set);
 }
 
-static void test_lost_parents_and_cycles(void **state)
+TEST_TWICE(test_lost_parents_and_cycles)
 {
     const char *path = log_reading_path("lost");
     struct log_builder *builder = open_builder(path, state);
@@ -231,7 +159,7 @@ static void test_lost_parents_and_cycles(void **state)
 }
 
 /* A stack of 200,000 frames, its nodes written innermost first. */
-static void test_deep_recursion(void **state)
+TEST_TWICE(test_deep_recursion)
 {
     enum {
         DEPTH = 200000
@@ -256,7 +184,7 @@ static void test_deep_recursion(void **state)
     log_set_close(set);
 }
 
-static void test_ends(void **state)
+TEST_TWICE(test_ends)
 {
     static const struct {
         enum log_end kind;
@@ -288,32 +216,6 @@ static void test_ends(void **state)
     }
 }
 
-/* This process maps its own log, as a running collector does. */
-static void test_a_running_process_is_seen(void **state)
-{
-    struct log_builder_options options = {.pid = (uint32_t)getpid()};
-    const char *path = log_reading_path("running");
-    struct log_builder *builder = log_builder_open(path, &options);
-    struct log_set *set;
-    void *map;
-    int fd;
-
-    (void)state;
-    log_builder_close(builder);
-    set = log_reading_open(path);
-    assert_string_equal(log_set_definitions(set)->processes[1].end_kind, "unknown");
-    log_set_close(set);
-
-    fd = open(path, O_RDONLY);
-    map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
-    close(fd);
-    assert_true(map != MAP_FAILED);
-    set = log_reading_open(path);
-    assert_string_equal(log_set_definitions(set)->processes[1].end_kind, "running");
-    log_set_close(set);
-    munmap(map, 4096);
-}
-
 static const char *end_kind_of_only(const char *path)
 {
     static char kind[16];
@@ -339,28 +241,16 @@ static const char *open_without_process(uint32_t pid_space, int *ret_fd)
 }
 
 /* Its PID is that of another process here, or of none: the open file decides. */
-static void test_a_process_of_another_pid_namespace_is_seen(void **state)
+TEST(test_a_process_of_another_pid_namespace_is_seen)
 {
     int fd;
     const char *path = open_without_process(writer_liveness_pid_space() + 1, &fd);
 
-    (void)state;
     assert_string_equal(end_kind_of_only(path), "running");
     bool is_reported = writer_liveness_of_file(fd) != WRITER_LIVENESS_UNKNOWN;
     close(fd);
     if (is_reported)
         assert_string_equal(end_kind_of_only(path), "unknown");
-}
-
-/* Another process that has the log open, such as a hanging recorder, is not its program. */
-static void test_a_process_that_is_known_to_be_gone_does_not_run(void **state)
-{
-    int fd;
-    const char *path = open_without_process(writer_liveness_pid_space(), &fd);
-
-    (void)state;
-    assert_string_equal(end_kind_of_only(path), "unknown");
-    close(fd);
 }
 
 static void build_run(const char *path, uint64_t run_id, uint64_t parent_run_id, uint32_t pid,
@@ -381,7 +271,7 @@ static void build_run(const char *path, uint64_t run_id, uint64_t parent_run_id,
 }
 
 /* Found by the record, by the name, and by neither. */
-static void test_children_are_found(void **state)
+TEST(test_children_are_found)
 {
     struct log_set_options only = {.only = true};
     const char *first = log_reading_path("run");
@@ -389,7 +279,6 @@ static void test_children_are_found(void **state)
     const struct definitions *definitions;
     struct log_set *set;
 
-    (void)state;
     build_run(first, 1, 0, 10, "/nowhere/run.11.0");
     build_run(log_reading_path("run.11.0"), 2, 1, 11, "/nowhere/run.12.0"); /* which is not there */
     build_run(log_reading_path("run.11.1.live"), 3, 2, 11, NULL);
@@ -428,7 +317,7 @@ static void check_content(const void *bytes, size_t n, int code, const char *wor
     check_refusal(path, code, words);
 }
 
-static void test_wrong_files_are_named(void **state)
+TEST_TWICE(test_wrong_files_are_named)
 {
     const char *path = log_reading_path("header");
     static const char zeros[8192];
@@ -511,64 +400,8 @@ static size_t count_sequence(const char *path, uint64_t *ret_n_damages, bool *re
     return n;
 }
 
-/* Wherever the file ends, everything before is read, and the cut is reported. */
-static void test_truncation(void **state)
-{
-    const char *path = log_reading_path("whole");
-    const char *cut = log_reading_path("cut");
-    size_t n_before = 0;
-    uint8_t *bytes;
-    size_t n;
-
-    build_sequence(path, *state != NULL);
-    n = log_reading_load(path, &bytes);
-    for (size_t length = sizeof(struct log_header); length <= n; length += 1 + (n - length) / 8) {
-        uint64_t n_damages;
-        bool is_prefix;
-        size_t n_events;
-        log_reading_store(cut, bytes, length);
-        n_events = count_sequence(cut, &n_damages, &is_prefix);
-        assert_true(is_prefix);
-        assert_true(n_events >= n_before);
-        if (*state == NULL && length < n)
-            assert_true(n_damages > 0);
-        n_before = n_events;
-    }
-    assert_int_equal(n_before, N_SEQUENCE);
-    free(bytes);
-}
-
-/* One flipped bit costs one frame, wherever it is. */
-static void test_flipped_bits_cost_one_frame(void **state)
-{
-    const char *path = log_reading_path("whole");
-    const char *flipped = log_reading_path("flipped");
-    const size_t frame_events = LOG_SEGMENT_PAYLOAD_BYTES / 24 + 1;
-    uint32_t random = 12345;
-    uint8_t *bytes;
-    size_t n;
-
-    (void)state;
-    build_sequence(path, true);
-    n = log_reading_load(path, &bytes);
-    for (int i = 0; i < 60; i++) {
-        uint64_t n_damages;
-        bool is_prefix;
-        size_t n_events, at;
-        random = random * 1664525 + 1013904223;
-        at = LOG_FILE_HEADER_BYTES + random % (n - LOG_FILE_HEADER_BYTES);
-        bytes[at] ^= (uint8_t)(1 << (random >> 29));
-        log_reading_store(flipped, bytes, n);
-        bytes[at] ^= (uint8_t)(1 << (random >> 29));
-        n_events = count_sequence(flipped, &n_damages, &is_prefix);
-        assert_true(n_events + frame_events >= N_SEQUENCE);
-        assert_true(n_events == N_SEQUENCE || n_damages > 0);
-    }
-    free(bytes);
-}
-
 /* What the trailer says of the machine is not taken where the header says otherwise. */
-static void test_trailer_of_another_machine(void **state)
+TEST(test_trailer_of_another_machine)
 {
     const char *path = log_reading_path("whole");
     struct log_set *set;
@@ -577,7 +410,6 @@ static void test_trailer_of_another_machine(void **state)
     bool is_prefix;
     size_t n;
 
-    (void)state;
     build_sequence(path, true);
     n = log_reading_load(path, &bytes);
     ((struct log_header *)(void *)bytes)->word_bytes = 4;
@@ -593,7 +425,7 @@ static void test_trailer_of_another_machine(void **state)
 
 /* A process killed in the middle of a frame left its segment in the pool: nothing is lost, and
  * nothing reported. If the pool has other segments by now, the file was cut later. */
-static void test_cut_frame_beside_its_pool(void **state)
+TEST(test_cut_frame_beside_its_pool)
 {
     const char *path = log_reading_path("pool");
     const char *pool = log_reading_path("pool.live");
@@ -602,7 +434,6 @@ static void test_cut_frame_beside_its_pool(void **state)
     bool is_prefix;
     size_t n, n_pool;
 
-    (void)state;
     build_sequence(path, true);
     build_sequence(pool, false);
     n = log_reading_load(path, &bytes);
@@ -628,7 +459,7 @@ static void test_cut_frame_beside_its_pool(void **state)
 }
 
 /* Packed file and pool have the same data: nothing is read twice, and one repairs the other. */
-static void test_packed_file_and_pool(void **state)
+TEST(test_packed_file_and_pool)
 {
     const char *path = log_reading_path("pool");
     const char *pool = log_reading_path("pool.live");
@@ -637,7 +468,6 @@ static void test_packed_file_and_pool(void **state)
     uint8_t *bytes;
     size_t n;
 
-    (void)state;
     build_sequence(path, true);
     build_sequence(pool, false);
     assert_int_equal(count_sequence(path, &n_damages, &is_prefix), N_SEQUENCE);
@@ -676,7 +506,7 @@ static void store_log(const char *path, uint8_t *bytes, size_t n)
 
 /* More children than files are kept open of: a recorder packs and removes the pools of those that
  * end behind our list. */
-static void test_pools_removed_while_read(void **state)
+TEST(test_pools_removed_while_read)
 {
     enum {
         N_CHILDREN = 200
@@ -687,7 +517,6 @@ static void test_pools_removed_while_read(void **state)
     uint8_t *bytes;
     size_t n;
 
-    (void)state;
     (void)snprintf(first, sizeof(first), "%s", log_reading_path("crowd"));
     build_run(first, 1, 0, 10, NULL);
     for (unsigned i = 0; i < N_CHILDREN; i++) {
@@ -750,30 +579,27 @@ static void check_recycling(size_t n_listed, bool is_alone)
     free(pool_bytes);
 }
 
-static void test_recycled_while_read(void **state)
+TEST(test_recycled_while_read)
 {
-    (void)state;
     check_recycling(LOG_FILE_HEADER_BYTES, false);
     check_recycling(0, false);
 }
 
 /* A child's log, which a recorder finds and begins to pack behind our list. */
-static void test_adopted_while_read(void **state)
+TEST(test_adopted_while_read)
 {
-    (void)state;
     check_recycling(LOG_FILE_HEADER_BYTES, true);
 }
 
 /* Segments whose slots were reused, and whose frames cannot be found: the packed file was removed
  * or cut. */
-static void test_recycled_and_gone(void **state)
+TEST(test_recycled_and_gone)
 {
     const char *path = log_reading_path("pool");
     const char *pool = log_reading_path("pool.live");
     uint8_t *packed_bytes, *pool_bytes;
     size_t n_packed, n_pool;
 
-    (void)state;
     build_sequence(path, true);
     build_sequence(pool, false);
     n_packed = log_reading_load(path, &packed_bytes);
@@ -871,23 +697,21 @@ static void check_elided(uint32_t segment_state, size_t n_framed, size_t n, uint
 
 /* The whole of the frame, as nothing came behind what was listed; be it shorter or longer than
  * that. */
-static void test_sealed_and_elided(void **state)
+TEST(test_sealed_and_elided)
 {
-    (void)state;
     check_elided(LOG_STATE_SEALED, N_LISTED / 3, N_LISTED / 3, FIRST_ELIDED);
     check_elided(LOG_STATE_SEALED, 2 * N_LISTED, 2 * N_LISTED, FIRST_ELIDED);
 }
 
 /* What was there when it was listed, as the frame says nothing about a part of it. */
-static void test_filled_and_elided(void **state)
+TEST(test_filled_and_elided)
 {
-    (void)state;
     check_elided(LOG_STATE_FILLING, N_LISTED / 3, N_LISTED, 1);
     check_elided(LOG_STATE_FILLING, 2 * N_LISTED, N_LISTED, 1);
 }
 
 /* GR-3: whichever waits for the other, blocks that may still be elided are not certain. */
-static void test_what_may_be_elided_is_not_certain(void **state)
+TEST(test_what_may_be_elided_is_not_certain)
 {
     const uint64_t watermark_ns = 1000, time_limit_ns = 10, second_ns = 1000000000;
     const char *path = log_reading_path("steady");
@@ -895,7 +719,6 @@ static void test_what_may_be_elided_is_not_certain(void **state)
     uint8_t *packed_bytes, *pool_bytes;
     size_t n_packed, n_pool;
 
-    (void)state;
     build_sequence(path, true);
     build_sequence(pool, false);
     n_packed = log_reading_load(path, &packed_bytes);
@@ -924,13 +747,12 @@ static void test_what_may_be_elided_is_not_certain(void **state)
 
 /* Of segments that begin during a look at the pool some are seen: those that began before are
  * complete. */
-static void test_begun_while_listed(void **state)
+TEST(test_begun_while_listed)
 {
     const char *path = log_reading_path("begun.live");
     uint8_t *bytes;
     size_t n;
 
-    (void)state;
     build_sequence(path, false);
     n = log_reading_load(path, &bytes);
     struct log_header *header = (struct log_header *)(void *)bytes;
@@ -949,107 +771,13 @@ static void test_begun_while_listed(void **state)
     free(bytes);
 }
 
-static int collect_sample(void *context, const struct sample *sample)
-{
-    struct sample **at = context;
-
-    *(*at)++ = *sample;
-    return 0;
-}
-
-static void test_samples(void **state)
-{
-    struct log_builder_options options = {.is_packed = true, .zstd_level = 1};
-    const char *path = log_reading_path("samples");
-    struct log_builder *builder = log_builder_open(path, &options);
-    struct log_sample samples[] = {
-        {.monotonic_ns = START_NS + 10, .kind = LOG_SAMPLE_MEMORY, .a = 1, .b = 2, .c = 3},
-        {.monotonic_ns = START_NS + 10, .kind = 99},
-        {.monotonic_ns = START_NS + 20, .kind = LOG_SAMPLE_HEAP, .a = 4, .b = 5, .c = 1},
-    };
-    struct sample read[4];
-    struct sample *end = read;
-    struct sample_stream *stream;
-    struct log_set *set;
-
-    (void)state;
-    log_builder_samples(builder, samples, 2);
-    log_builder_samples(builder, samples + 2, 1);
-    log_builder_close(builder);
-
-    set = log_reading_open(path);
-    assert_int_equal(sample_stream_open(set, NULL, &stream, NULL), 0);
-    assert_int_equal(sample_stream_read(stream, 1, UINT64_MAX, collect_sample, &end, NULL), 0);
-    sample_stream_close(stream);
-    assert_int_equal(end - read, 2);
-    assert_int_equal(read[0].time_ns, 10);
-    assert_int_equal(read[0].kind, LOG_SAMPLE_MEMORY);
-    assert_int_equal(read[0].c, 3);
-    assert_int_equal(read[1].time_ns, 20);
-    assert_int_equal(read[1].b, 5);
-    assert_int_equal(read[1].process, 1);
-    log_set_close(set);
-}
-
-static void build_long_run(const char *path)
-{
-    struct log_builder_options options = {.is_packed = true, .zstd_level = 1};
-    struct log_builder *log = log_builder_open(path, &options);
-    struct log_def unload = {.kind = LOG_DEF_MODULE_END, .id = 2, .ticks = START_NS + 900};
-    const struct log_sample samples[] = {{.monotonic_ns = START_NS + 400, .kind = LOG_SAMPLE_OWN},
-                                         {.monotonic_ns = START_NS + 600, .kind = LOG_SAMPLE_OWN}};
-    uint32_t thread = log_builder_thread(log, 77, "main", START_NS);
-
-    log_builder_thread_end(log, thread, START_NS + 950);
-    log_builder_thread_end(log, log_builder_thread(log, 78, NULL, START_NS + 5), START_NS + 50);
-    (void)log_builder_thread(log, 79, "late", START_NS + 700);
-    (void)log_builder_module(log, "", "\x01", 1, 0, START_NS);
-    (void)log_builder_module(log, "/lib/gone.so", "\x02", 1, LOAD, START_NS + 10);
-    (void)log_builder_module(log, "/lib/late.so", "\x03", 1, LOAD, START_NS + 800);
-    log_builder_def(log, &unload, NULL, 0);
-    log_builder_samples(log, samples, 2);
-    log_builder_header(log)->end_kind = LOG_END_SIGNAL;
-    log_builder_header(log)->last_ticks = START_NS + 1000;
-    log_builder_header(log)->last_monotonic_ns = START_NS + 1000;
-    log_builder_close(log);
-}
-
-/* DC-1, DC-2, ST-1 */
-static void test_cut_at_an_instant(void **state)
-{
-    const char *path = log_reading_path("long");
-    const struct log_set_options options = {.until_ns = 500};
-    const struct definitions *definitions;
-    struct sample read[4];
-    struct sample *end = read;
-    struct sample_stream *stream;
-    struct log_set *set;
-
-    (void)state;
-    build_long_run(path);
-    assert_int_equal(log_set_open(&path, 1, &options, &set, NULL), 0);
-    definitions = log_set_definitions(set);
-    assert_true(definitions->processes[1].is_cut);
-    assert_int_equal(definitions->processes[1].last_ns, 500);
-    assert_false(definitions->threads[1].has_end);
-    assert_true(definitions->threads[2].has_end);
-    assert_true(definitions->threads[3].is_later && !definitions->threads[1].is_later);
-    assert_int_equal(definitions->n_modules, 2);
-    assert_false(definitions->modules[2].is_unloaded);
-    assert_int_equal(sample_stream_open(set, NULL, &stream, NULL), 0);
-    assert_int_equal(sample_stream_read(stream, 1, UINT64_MAX, collect_sample, &end, NULL), 0);
-    assert_int_equal(end - read, 1);
-    assert_int_equal(sample_stream_time(stream, 1), UINT64_MAX);
-    sample_stream_close(stream);
-    log_set_close(set);
-}
-
 /* The recorder copies definitions while the program writes them, and has the whole ones in a later
  * part. */
-static void test_copied_while_it_was_written(void **state)
+TEST(test_copied_while_it_was_written)
 {
     const char *path = log_reading_path("torn");
-    struct log_builder *builder = open_builder(path, state);
+    const struct log_builder_options options = {.is_packed = true, .zstd_level = 1};
+    struct log_builder *builder = log_builder_open(path, &options);
     struct log_def group = {.kind = LOG_DEF_GROUP, .id = 7};
     struct log_set *set;
 
@@ -1089,7 +817,7 @@ static uint32_t id_of_group(const struct log_set *set, const char *name)
 }
 
 /* Parent and children go on to number theirs from where they parted. */
-static void test_ids_of_groups(void **state)
+TEST_TWICE(test_ids_of_groups)
 {
     const char *const paths[] = {log_reading_path("parent"), log_reading_path("child"),
                                  log_reading_path("sibling")};
@@ -1129,41 +857,4 @@ static void test_ids_of_groups(void **state)
     assert_int_equal(id_of_group(set, "untracked"), LOG_GROUP_UNTRACKED);
     assert_int_equal(log_set_definitions(set)->n_groups, 9);
     log_set_close(set);
-}
-
-#define RAW_AND_PACKED(test) cmocka_unit_test(test), cmocka_unit_test_prestate(test, &packed)
-
-int main(void)
-{
-    static int packed;
-    const struct CMUnitTest tests[] = {
-        RAW_AND_PACKED(test_definitions_of_a_process),
-        RAW_AND_PACKED(test_stacks_of_two_processes_are_one_tree),
-        RAW_AND_PACKED(test_lost_parents_and_cycles),
-        RAW_AND_PACKED(test_deep_recursion),
-        RAW_AND_PACKED(test_ends),
-        cmocka_unit_test(test_a_running_process_is_seen),
-        cmocka_unit_test(test_a_process_of_another_pid_namespace_is_seen),
-        cmocka_unit_test(test_a_process_that_is_known_to_be_gone_does_not_run),
-        cmocka_unit_test(test_children_are_found),
-        RAW_AND_PACKED(test_wrong_files_are_named),
-        RAW_AND_PACKED(test_truncation),
-        cmocka_unit_test_prestate(test_copied_while_it_was_written, &packed),
-        RAW_AND_PACKED(test_ids_of_groups),
-        cmocka_unit_test(test_flipped_bits_cost_one_frame),
-        cmocka_unit_test(test_trailer_of_another_machine),
-        cmocka_unit_test(test_packed_file_and_pool),
-        cmocka_unit_test(test_cut_frame_beside_its_pool),
-        cmocka_unit_test(test_recycled_while_read),
-        cmocka_unit_test(test_adopted_while_read),
-        cmocka_unit_test(test_what_may_be_elided_is_not_certain),
-        cmocka_unit_test(test_pools_removed_while_read),
-        cmocka_unit_test(test_recycled_and_gone),
-        cmocka_unit_test(test_sealed_and_elided),
-        cmocka_unit_test(test_filled_and_elided),
-        cmocka_unit_test(test_begun_while_listed),
-        cmocka_unit_test(test_samples),
-        cmocka_unit_test(test_cut_at_an_instant),
-    };
-    return cmocka_run_group_tests(tests, log_reading_setup, log_reading_teardown);
 }

@@ -2,13 +2,8 @@
 /* The call sites of a stack tree that fits on a page, worked out by hand. */
 #include "importer/symbols/call_sites.h"
 #include "lib/sqlite/embedded_sql.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka needs the four above */
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -86,30 +81,6 @@ static void assert_sites(sqlite3 *db, const char *expected)
     sqlite3_finalize(statement);
 }
 
-static void test_default_rules(void **state)
-{
-    struct error err;
-
-    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
-    assert_sites(*state,
-                 "1 main 10, 2 _Z9make_listv 20, 3 _Z5swellv 31, 4 _Z5swellv 31, 5 main 10, "
-                 "6 start_thread -, 7 __libc_malloc -, 8 worker 40, 9 _Z5makerIiESsv 50");
-}
-
-static void test_changed_rules_apply_again(void **state)
-{
-    struct error err;
-
-    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
-    execute(*state, "DELETE FROM call_site_rules;"
-                    "INSERT INTO call_site_rules(target, pattern) VALUES ('function', 'swell'),"
-                    " ('source', '/usr/include/*'), ('object', '*/libc.so.*')");
-    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
-    assert_sites(
-        *state, "1 main 10, 2 _Z9make_listv 20, 3 _Z9make_listv 20, 4 _Z9make_listv 20, 5 main 10, "
-                "6 start_thread -, 7 __libc_malloc -, 8 worker 40, 9 _Z5makerIiESsv 50");
-}
-
 /* Is a function of that name, called by make_list, the call site of what it allocates? */
 static bool is_blamed(sqlite3 *db, const char *name)
 {
@@ -138,7 +109,7 @@ static bool is_blamed(sqlite3 *db, const char *name)
 }
 
 /* A function of the program that grows or reserves something may keep what it allocates. */
-static void test_growers_of_programs_are_blamed(void **state)
+TEST_WITH(test_growers_of_programs_are_blamed, open_tree, close_tree)
 {
     static const char *const names[] = {
         "grow",
@@ -169,7 +140,7 @@ static void test_growers_of_programs_are_blamed(void **state)
 }
 
 /* Allocators and their wrappers, and what languages put between malloc and a program. */
-static void test_wrappers_are_not_blamed(void **state)
+TEST_WITH(test_wrappers_are_not_blamed, open_tree, close_tree)
 {
     static const char *const names[] = {
         "my_malloc",
@@ -212,60 +183,9 @@ static void test_wrappers_are_not_blamed(void **state)
             fail_msg("%s is blamed", names[i]);
 }
 
-static void test_no_unused_sites(void **state)
-{
-    struct error err;
-    sqlite3_stmt *statement;
-
-    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
-    sqlite3_prepare_v2(*state,
-                       "SELECT count(*), (SELECT count(DISTINCT call_site_id) FROM backtraces)"
-                       " FROM call_sites",
-                       -1, &statement, NULL);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    assert_int_equal(sqlite3_column_int(statement, 0), 7);
-    assert_int_equal(sqlite3_column_int(statement, 1), 7);
-    sqlite3_finalize(statement);
-}
-
-/* Requests that look for other call sites skip the same. */
-static void test_what_is_skipped_is_written(void **state)
-{
-    struct error err;
-    sqlite3_stmt *statement;
-
-    execute(*state, "INSERT INTO skipped_code VALUES ('function', 999)");
-    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
-    sqlite3_prepare_v2(*state, "SELECT group_concat(target || ' ' || id, ', ') FROM skipped_code",
-                       -1, &statement, NULL);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    assert_string_equal((const char *)sqlite3_column_text(statement, 0),
-                        "function 3, function 5, object 2, source 2");
-    sqlite3_finalize(statement);
-}
-
-/* Without symbols a module is not one place: the calls are. */
-static void test_calls_without_symbols(void **state)
-{
-    struct error err;
-    sqlite3_stmt *statement;
-
-    execute(*state, "UPDATE frame_lines SET function_id = NULL, source_id = NULL, line = NULL"
-                    " WHERE frame_id IN (2, 6)");
-    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
-    sqlite3_prepare_v2(*state,
-                       "SELECT group_concat(backtrace_id || ' ' || object_offset, ', ') FROM"
-                       " (SELECT * FROM backtraces JOIN call_sites USING (call_site_id)"
-                       " ORDER BY backtrace_id) WHERE object_offset IS NOT NULL",
-                       -1, &statement, NULL);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    assert_string_equal((const char *)sqlite3_column_text(statement, 0), "2 32, 8 64");
-    sqlite3_finalize(statement);
-}
-
 /* A function without a name is a part of the wrapper of its library that calls it, unless that
  * leaves nothing to blame. */
-static void test_nameless_in_wrapper(void **state)
+TEST_WITH(test_nameless_in_wrapper, open_tree, close_tree)
 {
     struct error err;
 
@@ -327,7 +247,7 @@ static const char stripped_rows[] =
     " (15, 14, 15, 4, 4, NULL, 'complete');";
 
 /* Many functions call a wrapper, and it calls libc only. */
-static void test_wrappers_without_a_name(void **state)
+TEST_WITH(test_wrappers_without_a_name, open_tree, close_tree)
 {
     execute(*state, stripped_rows);
     assert_site(*state, 12, "caller_1");
@@ -348,7 +268,7 @@ static void test_wrappers_without_a_name(void **state)
 }
 
 /* A function of a library's API is blamed only if a function of this library calls it. */
-static void test_api_functions(void **state)
+TEST_WITH(test_api_functions, open_tree, close_tree)
 {
     execute(*state, "INSERT INTO objects(object_id, path) VALUES (3, '/usr/lib/libpython3.so');"
                     "INSERT INTO functions VALUES (20, 'f', 'PyList_New'),"
@@ -368,21 +288,4 @@ static void test_api_functions(void **state)
     assert_site(*state, 13, "main");
     assert_site(*state, 15, "PyList_New");
     assert_site(*state, 16, "libpython3.so+0x50");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_wrappers_without_a_name, open_tree, close_tree),
-        cmocka_unit_test_setup_teardown(test_api_functions, open_tree, close_tree),
-        cmocka_unit_test_setup_teardown(test_nameless_in_wrapper, open_tree, close_tree),
-        cmocka_unit_test_setup_teardown(test_calls_without_symbols, open_tree, close_tree),
-        cmocka_unit_test_setup_teardown(test_default_rules, open_tree, close_tree),
-        cmocka_unit_test_setup_teardown(test_changed_rules_apply_again, open_tree, close_tree),
-        cmocka_unit_test_setup_teardown(test_growers_of_programs_are_blamed, open_tree, close_tree),
-        cmocka_unit_test_setup_teardown(test_wrappers_are_not_blamed, open_tree, close_tree),
-        cmocka_unit_test_setup_teardown(test_what_is_skipped_is_written, open_tree, close_tree),
-        cmocka_unit_test_setup_teardown(test_no_unused_sites, open_tree, close_tree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A cache file returns its content unchanged, or nothing. */
 #include "importer/symbols/symbol_cache.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-/* clang-format on */
 
 static char folder[] = "/tmp/test_symbol_cache.XXXXXX";
 static char dir[64];
@@ -59,14 +52,13 @@ static bool is_known(const char *build_id, const char *identity)
     return is_found;
 }
 
-static void what_went_in_comes_out(void **state)
+TEST(what_went_in_comes_out)
 {
     struct symbol_store store = {0};
     struct symbol_cache_position *positions;
     const struct symbol_level *levels;
     size_t n_positions;
 
-    (void)state;
     save_two();
     positions = symbol_cache_load(dir, "abcd", "one debug file", &store, &n_positions);
     assert_non_null(positions);
@@ -87,9 +79,8 @@ static void what_went_in_comes_out(void **state)
     symbol_store_done(&store);
 }
 
-static void another_identity_is_not_served(void **state)
+TEST(another_identity_is_not_served)
 {
-    (void)state;
     save_two();
     assert_true(is_known("abcd", "one debug file"));
     assert_false(is_known("abcd", "another debug file"));
@@ -117,12 +108,11 @@ static void write_cache(const char *bytes, size_t size)
     fclose(out);
 }
 
-static void damage_is_found(void **state)
+TEST(damage_is_found)
 {
     char bytes[4096];
     size_t size;
 
-    (void)state;
     save_two();
     size = read_cache(bytes, sizeof(bytes));
     assert_in_range(size, 100, sizeof(bytes) - 1);
@@ -141,11 +131,10 @@ static void damage_is_found(void **state)
     assert_true(is_known("abcd", "one debug file"));
 }
 
-static void a_folder_that_cannot_be_written_is_no_failure(void **state)
+TEST(a_folder_that_cannot_be_written_is_no_failure)
 {
     struct symbol_store store = {0};
 
-    (void)state;
     assert_false(symbol_cache_save("/proc/no/such", "abcd", "x", &store, NULL, 0));
     assert_false(symbol_cache_save(dir, "../x", "x", &store, NULL, 0));
 }
@@ -159,13 +148,4 @@ static int remove_folder(void **state)
     return system(command);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_went_in_comes_out),
-        cmocka_unit_test(another_identity_is_not_served),
-        cmocka_unit_test(damage_is_found),
-        cmocka_unit_test(a_folder_that_cannot_be_written_is_no_failure),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TESTS_WITH(make_folder, remove_folder);

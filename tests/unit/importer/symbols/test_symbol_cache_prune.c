@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Which files of the cache are kept: the last used ones that fit, and unrelated files. */
 #include "importer/symbols/symbol_cache.h"
+#include "tests/lib/unit.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-/* clang-format on */
 
 #define NOW ((time_t)2000000000)
 #define DAY ((time_t)24 * 3600)
@@ -64,9 +57,8 @@ static int remove_folder(void **state)
     return system(command);
 }
 
-static void old_ones_go(void **state)
+TEST_WITH(old_ones_go, make_folder, remove_folder)
 {
-    (void)state;
     make("new.symbols", 10, 0);
     make("week.symbols", 10, 7 * DAY);
     make("old.symbols", 10, 91 * DAY);
@@ -75,9 +67,8 @@ static void old_ones_go(void **state)
     assert_false(is_there("old.symbols"));
 }
 
-static void the_rest_fits(void **state)
+TEST_WITH(the_rest_fits, make_folder, remove_folder)
 {
-    (void)state;
     make("a.symbols", 400, 4 * DAY);
     make("b.symbols", 400, 3 * DAY);
     make("c.symbols", 400, 2 * DAY);
@@ -89,9 +80,8 @@ static void the_rest_fits(void **state)
     assert_true(is_there("b.symbols") && is_there("c.symbols"));
 }
 
-static void others_stay(void **state)
+TEST_WITH(others_stay, make_folder, remove_folder)
 {
-    (void)state;
     make("notes.txt", 5000, 400 * DAY);
     make(".symbols", 5000, 400 * DAY);
     make("x.symbols.AbCdEf", 10, 2 * DAY);
@@ -102,14 +92,4 @@ static void others_stay(void **state)
     assert_false(is_there("x.symbols.AbCdEf")); /* its writer was killed */
     assert_true(is_there("y.symbols.AbCdEf"));  /* its writer may be running */
     symbol_cache_prune("/no/such/folder", 0, 0, NOW);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(old_ones_go, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(the_rest_fits, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(others_stay, make_folder, remove_folder),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,10 @@
 #include "importer/symbols/symbol_cache.h"
 #include "importer/symbols/symbols.h"
 #include "lib/sqlite/embedded_sql.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka needs the four above */
-#include <cmocka.h>
 #include <link.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int inlined_line;
@@ -120,7 +114,7 @@ static void assert_all(sqlite3 *db)
     assert_text(db, "SELECT debug_note FROM objects WHERE object_id = 3", "NULL");
 }
 
-static void test_writes_all_and_again(void **state)
+TEST_WITH(test_writes_all_and_again, open_frames, close_frames)
 {
     struct symbols_options options = {.n_threads = 3};
     struct error err;
@@ -160,7 +154,7 @@ static void forge_cache(const char *dir, const char *build_id)
     free(positions);
 }
 
-static void test_cache_gives_the_same(void **state)
+TEST_WITH(test_cache_gives_the_same, open_frames, close_frames)
 {
     char dir[] = "/tmp/test_symbols.XXXXXX";
     struct symbols_options options = {.cache_dir = mkdtemp(dir)};
@@ -179,7 +173,7 @@ static void test_cache_gives_the_same(void **state)
     assert_int_equal(system(text), 0);
 }
 
-static void test_is_interrupted(void **state)
+TEST_WITH(test_is_interrupted, open_frames, close_frames)
 {
     static const volatile sig_atomic_t interrupted = 1;
     struct progress progress;
@@ -188,14 +182,4 @@ static void test_is_interrupted(void **state)
 
     progress_init(&progress, NULL, &interrupted);
     assert_int_equal(symbols_write(*state, &options, &err), ERROR_INTERRUPTED);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_writes_all_and_again, open_frames, close_frames),
-        cmocka_unit_test_setup_teardown(test_cache_gives_the_same, open_frames, close_frames),
-        cmocka_unit_test_setup_teardown(test_is_interrupted, open_frames, close_frames),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The set compared with an array that is searched linearly. */
 #include "importer/totals/address_set.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdlib.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_ADDRESSES = 200,
@@ -60,12 +53,11 @@ static void check_order(const struct address_set *set)
     assert_int_equal(n, count_all());
 }
 
-static void finds_neighbours(void **state)
+TEST(finds_neighbours)
 {
     struct address_set set = {NULL};
     struct error err = {0};
 
-    (void)state;
     srand(1);
     for (int round = 0; round < N_ROUNDS; round++) {
         int address = rand() % N_ADDRESSES;
@@ -92,11 +84,4 @@ static void finds_neighbours(void **state)
     }
     check_order(&set);
     address_set_done(&set);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(finds_neighbours)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,16 +4,9 @@
  * the truth.
  */
 #include "importer/totals/totals.h"
+#include "tests/lib/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     MEAN = 65536,
@@ -194,7 +187,7 @@ static void read_estimates(const struct totals *totals, struct estimate *ret)
     }
 }
 
-static void intervals_have_the_truth_in_95_of_100(void **state)
+TEST(intervals_have_the_truth_in_95_of_100)
 {
     const struct truth truth = find_truth();
     const double truths[] = {truth.allocated.blocks,    truth.allocated.bytes,
@@ -204,7 +197,6 @@ static void intervals_have_the_truth_in_95_of_100(void **state)
     unsigned n_covered[N_NUMBERS] = {0};
     double sums[N_NUMBERS] = {0};
 
-    (void)state;
     for (uint64_t seed = 0; seed < N_SEEDS; seed++) {
         struct estimate estimates[N_NUMBERS];
         struct totals *totals = record(seed);
@@ -227,14 +219,13 @@ static void intervals_have_the_truth_in_95_of_100(void **state)
 
 /* TO-1 and TO-3 hold for estimates, too, and live bytes at the peak have a variance of their
  * own. */
-static void estimates_add_up(void **state)
+TEST(estimates_add_up)
 {
     struct totals *totals = record(5);
     const struct process_totals *process = &totals->processes[1];
     uint64_t peak_bytes = 0;
     double variance = 0;
 
-    (void)state;
     for (uint32_t i = 0; i < process->n_stacks; i++) {
         const struct stack_totals *stack = totals_stack(process, i);
         peak_bytes += stack->peak_bytes;
@@ -252,12 +243,11 @@ static void estimates_add_up(void **state)
 }
 
 /* SW-2: the same recording, read when its clock is known better, has the same numbers. */
-static void weights_are_not_those_of_times(void **state)
+TEST(weights_are_not_those_of_times)
 {
     struct totals *totals = record(5);
     unsigned n_above = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 1000; i++) {
         struct live_block block = block_of(i);
         const struct sample_weight weight = totals_weight(totals, 1, &block);
@@ -269,14 +259,4 @@ static void weights_are_not_those_of_times(void **state)
     }
     assert_in_range(n_above, 200, 600); /* blocks at one address are drawn each for itself */
     totals_free(totals);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(intervals_have_the_truth_in_95_of_100),
-        cmocka_unit_test(estimates_add_up),
-        cmocka_unit_test(weights_are_not_those_of_times),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

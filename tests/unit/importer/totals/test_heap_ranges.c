@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/totals/heap_ranges.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 #define MAIN_HEAP UINT64_C(0x555555560000)
 #define ARENA     UINT64_C(0x7f0000000000)
@@ -64,42 +58,12 @@ static void check(const struct heap_ranges *ranges, uint32_t id, uint32_t proces
     assert_int_equal(heap->end, end);
 }
 
-/* HR-1, HR-2: the main arena over a gap, an arena in its own 64 MiB, and nothing for own
- * mappings. */
-static void glibc(void **state)
-{
-    struct heap_ranges *ranges = new_ranges();
-
-    (void)state;
-    allocated(ranges, 1, MAIN, MAIN_HEAP + 0x290, 100);
-    allocated(ranges, 1, MAIN, MAIN_HEAP + 20 * MIB, 100);
-    allocated(ranges, 1, IN_ARENA, ARENA + 0x8c0, 100);
-    allocated(ranges, 1, IN_ARENA, ARENA + 64 * MIB + 0x30, 5000);
-    allocated(ranges, 1, OWN_MAPPING, ARENA + 128 * MIB + 16, 1000000);
-    allocated(ranges, 2, MAIN, MAIN_HEAP + 0x290, 100);
-    assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
-    assert_int_equal(heap_ranges_count(ranges), 4);
-    check(ranges, 1, 1, LOG_HEAP_BRK, MAIN_HEAP, MAIN_HEAP + 20 * MIB + 4096);
-    check(ranges, 2, 1, LOG_HEAP_ARENA, ARENA, ARENA + 4096);
-    check(ranges, 3, 1, LOG_HEAP_ARENA, ARENA + 64 * MIB, ARENA + 64 * MIB + 8192);
-    check(ranges, 4, 2, LOG_HEAP_BRK, MAIN_HEAP, MAIN_HEAP + 4096);
-    assert_int_equal(heap_ranges_find(ranges, 1, MAIN_HEAP + 10 * MIB), 1);
-    assert_int_equal(heap_ranges_find(ranges, 1, ARENA + 0x8c0), 2);
-    assert_int_equal(heap_ranges_find(ranges, 2, MAIN_HEAP), 4);
-    assert_int_equal(heap_ranges_find(ranges, 2, ARENA), 0);
-    assert_int_equal(heap_ranges_find(ranges, 1, MAIN_HEAP - 1), 0);
-    assert_int_equal(heap_ranges_find(ranges, 1, ARENA + 128 * MIB + 16), 0);
-    assert_int_equal(heap_ranges_get(ranges, 1)->lowest_block, MAIN_HEAP + 0x290);
-    heap_ranges_free(ranges);
-}
-
 /* A 32-bit program: arenas lie in 1 MiB each, and a header has 4 bytes. */
-static void narrow(void **state)
+TEST(narrow)
 {
     static const uint8_t narrow_words[] = {0, 4, 8};
     struct heap_ranges *ranges;
 
-    (void)state;
     assert_int_equal(heap_ranges_new(2, page_bytes, narrow_words, &ranges, NULL), 0);
     for (uint32_t process = 1; process <= 2; process++) {
         allocated(ranges, process, MAIN, 0x56560000 + 0x198, 100);
@@ -118,47 +82,9 @@ static void narrow(void **state)
     heap_ranges_free(ranges);
 }
 
-/* Blocks of an unknown allocator: one heap per range. */
-static void foreign(void **state)
-{
-    struct heap_ranges *ranges = new_ranges();
-
-    (void)state;
-    for (uint64_t i = 0; i < 4; i++)
-        allocated(ranges, 1, FOREIGN, ARENA + i * MIB, 64);
-    allocated(ranges, 1, FOREIGN, ARENA + 100 * MIB, 64);
-    assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
-    assert_int_equal(heap_ranges_count(ranges), 2);
-    check(ranges, 1, 1, LOG_HEAP_OTHER, ARENA, ARENA + 3 * MIB + 4096);
-    check(ranges, 2, 1, LOG_HEAP_OTHER, ARENA + 100 * MIB, ARENA + 100 * MIB + 4096);
-    heap_ranges_free(ranges);
-}
-
-/* Heaps seen from outside: true bounds, and their extents over time. */
-static void extents(void **state)
-{
-    struct heap_ranges *ranges = new_ranges();
-
-    (void)state;
-    allocated(ranges, 1, MAIN, MAIN_HEAP + 0x290, 100);
-    for (uint64_t i = 1; i <= 3; i++)
-        assert_int_equal(heap_ranges_extent(ranges, 1, i * 1000, MAIN_HEAP, MAIN_HEAP + i * MIB,
-                                            LOG_HEAP_BRK, NULL),
-                         0);
-    assert_int_equal(heap_ranges_extent(ranges, 1, 5000, 0x1000, 0x2000, LOG_HEAP_BRK, NULL), 0);
-    assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
-    assert_int_equal(heap_ranges_count(ranges), 1);
-    check(ranges, 1, 1, LOG_HEAP_BRK, MAIN_HEAP, MAIN_HEAP + 3 * MIB);
-    assert_int_equal(heap_ranges_end_at(ranges, 1, 999), 0);
-    assert_int_equal(heap_ranges_end_at(ranges, 1, 1000), MAIN_HEAP + MIB);
-    assert_int_equal(heap_ranges_end_at(ranges, 1, 2999), MAIN_HEAP + 2 * MIB);
-    assert_int_equal(heap_ranges_end_at(ranges, 1, 9999), MAIN_HEAP + 3 * MIB);
-    heap_ranges_free(ranges);
-}
-
 /* HR-5: two heaps that grow and shrink all the time: few extents are kept, the highest of each
  * among them. */
-static void bounded(void **state)
+TEST(bounded)
 {
     enum {
         MOST = 64,
@@ -167,7 +93,6 @@ static void bounded(void **state)
     };
     struct heap_ranges *ranges = new_ranges();
 
-    (void)state;
     heap_ranges_bound(ranges, MOST);
     allocated(ranges, 1, MAIN, MAIN_HEAP + 0x290, 100);
     for (uint64_t i = 1; i <= MANY; i++) {
@@ -189,7 +114,7 @@ static void bounded(void **state)
 /* HR-5: as many heaps as there is room for, and more: the highest of each that had room is kept,
  * and an extent costs the same as if there were few: a million of them take less than a second,
  * where each that looks at all would take hours. */
-static void bounded_with_many_heaps(void **state)
+TEST(bounded_with_many_heaps)
 {
     enum {
         MOST = 1 << 14,
@@ -199,7 +124,6 @@ static void bounded_with_many_heaps(void **state)
     };
     struct heap_ranges *ranges = new_ranges();
 
-    (void)state;
     heap_ranges_bound(ranges, MOST);
     for (uint64_t round = 1; round <= ROUNDS; round++)
         for (uint64_t heap = 0; heap < HEAPS; heap++) {
@@ -219,11 +143,10 @@ static void bounded_with_many_heaps(void **state)
 
 /* HR-4: a heap in which the parent had a block before the fork may have inherited ones; one that
  * the parent made later, or that lies elsewhere, is the child's alone. */
-static void unseen_blocks(void **state)
+TEST(unseen_blocks)
 {
     struct heap_ranges *ranges = new_ranges();
 
-    (void)state;
     allocated_at(ranges, 100, 1, MAIN, MAIN_HEAP + 0x290, 100);
     allocated_at(ranges, 200, 2, MAIN, MAIN_HEAP + 3 * MIB, 100);
     allocated_at(ranges, 300, 1, IN_ARENA, ARENA + 0x8c0, 100);
@@ -245,23 +168,27 @@ static void unseen_blocks(void **state)
     heap_ranges_free(ranges);
 }
 
-/* No log can make a block cover all pages there are. */
-static void implausible(void **state)
+/* Steps through a range, such as a sanitizer's 16 TiB, are as long as nothing changes. */
+TEST(far_from_foreign_blocks_is_one_step)
 {
-    (void)state;
+    struct heap_ranges *ranges = new_ranges();
+    uint64_t until;
+
+    allocated(ranges, 1, FOREIGN, ARENA, 64);
+    assert_false(heap_ranges_is_foreign(ranges, 1, 0x10000, &until));
+    assert_int_equal(until, ARENA);
+    assert_true(heap_ranges_is_foreign(ranges, 1, ARENA, &until));
+    assert_int_equal(until, ARENA + 4096);
+    assert_false(heap_ranges_is_foreign(ranges, 1, ARENA + 100 * MIB, &until));
+    assert_int_equal(until, UINT64_MAX);
+    heap_ranges_free(ranges);
+}
+
+/* No log can make a block cover all pages there are. */
+TEST(implausible)
+{
     assert_true(heap_ranges_is_heap_block(MAIN, 1 << 30));
     assert_false(heap_ranges_is_heap_block(MAIN, UINT64_C(1) << 40));
     assert_false(heap_ranges_is_heap_block(OWN_MAPPING, 100));
     assert_false(heap_ranges_is_heap_block(FOREIGN, UINT64_C(64) << 20));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(glibc),         cmocka_unit_test(narrow),
-        cmocka_unit_test(foreign),       cmocka_unit_test(extents),
-        cmocka_unit_test(bounded),       cmocka_unit_test(bounded_with_many_heaps),
-        cmocka_unit_test(unseen_blocks), cmocka_unit_test(implausible),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/totals/mappings.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-/* clang-format on */
 
 #define PAGE UINT64_C(4096)
 
@@ -36,113 +31,8 @@ static void do_event(struct mappings *mappings, struct event event)
     assert_int_equal(mappings_event(mappings, &event, NULL), 0);
 }
 
-/* "call:first+pages@from-to" of every piece, in the order of the reports; addresses in pages. */
-static const char *describe(const struct reported *reported)
-{
-    static char text[1024];
-    size_t length = 0;
-
-    text[0] = '\0';
-    for (size_t i = 0; i < reported->n; i++) {
-        const struct mapping *piece = &reported->pieces[i];
-        length +=
-            (size_t)snprintf(text + length, sizeof text - length, "%s%d:%d+%d@%d-%d", i ? " " : "",
-                             (int)piece->call_id, (int)(piece->address / PAGE),
-                             (int)(piece->length / PAGE), (int)piece->mapped_ns,
-                             piece->unmapped_ns == MAPPINGS_NEVER ? 0 : (int)piece->unmapped_ns);
-    }
-    return text;
-}
-
-static void run(const struct event *events, size_t n_events, const char *expected)
-{
-    struct mappings mappings;
-    struct reported reported = {.n = 0};
-    uint64_t last_id = 0;
-
-    mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &reported);
-    for (size_t i = 0; i < n_events; i++)
-        do_event(&mappings, events[i]);
-    assert_int_equal(mappings_finish(&mappings, NULL), 0);
-    assert_string_equal(describe(&reported), expected);
-    mappings_done(&mappings);
-}
-
-#define RUN(expected, ...)                   \
-    run((const struct event[]){__VA_ARGS__}, \
-        sizeof((const struct event[]){__VA_ARGS__}) / sizeof(struct event), expected)
-#define MMAP(at, where, pages)                                                             \
-    {                                                                                      \
-        .kind = EVENT_MMAP, .time_ns = (at), .address = (where), .size = (pages), .fd = -1 \
-    }
-#define MUNMAP(at, where, pages)                                                   \
-    {                                                                              \
-        .kind = EVENT_MUNMAP, .time_ns = (at), .address = (where), .size = (pages) \
-    }
-
-static void whole(void **state)
-{
-    (void)state;
-    RUN("1:16+4@1-2", MMAP(1, 16, 4), MUNMAP(2, 16, 4));
-    RUN("1:16+4@1-0", MMAP(1, 16, 4));
-    RUN("", MUNMAP(1, 16, 4)); /* mapped before the recording */
-}
-
-static void partial(void **state)
-{
-    (void)state;
-    RUN("1:16+1@1-2 1:17+3@1-0", MMAP(1, 16, 4), MUNMAP(2, 16, 1));
-    RUN("1:19+1@1-2 1:16+3@1-0", MMAP(1, 16, 4), MUNMAP(2, 19, 9));
-    RUN("1:17+2@1-2 1:16+1@1-0 1:19+1@1-0", MMAP(1, 16, 4), MUNMAP(2, 17, 2));
-}
-
-/* One munmap ends parts of two mappings and all of one between them. */
-static void across(void **state)
-{
-    (void)state;
-    RUN("1:18+2@1-4 2:20+2@2-4 3:22+1@3-4 1:16+2@1-0 3:23+1@3-0", MMAP(1, 16, 4), MMAP(2, 20, 2),
-        MMAP(3, 22, 2), MUNMAP(4, 18, 5));
-}
-
-static void fixed_over_another(void **state)
-{
-    (void)state;
-    /* Ids: the call is 1, its two rests 3 and 4, the new call 2. */
-    RUN("1:17+2@1-2 1:16+1@1-0 2:17+2@2-0 1:19+1@1-0", MMAP(1, 16, 4), MMAP(2, 17, 2));
-}
-
-static void moved(void **state)
-{
-    struct mappings mappings;
-    struct reported reported = {.n = 0};
-    uint64_t last_id = 0;
-
-    (void)state;
-    mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &reported);
-    do_event(&mappings, (struct event){.kind = EVENT_MMAP,
-                                       .time_ns = 1,
-                                       .address = 16,
-                                       .size = 4,
-                                       .prot = 3,
-                                       .flags = 34,
-                                       .fd = -1,
-                                       .text = "/file"});
-    do_event(&mappings, (struct event){.kind = EVENT_MREMAP,
-                                       .time_ns = 2,
-                                       .old_address = 16,
-                                       .old_size = 4,
-                                       .address = 64,
-                                       .size = 8});
-    assert_int_equal(mappings_finish(&mappings, NULL), 0);
-    assert_string_equal(describe(&reported), "1:16+4@1-2 2:64+8@2-0");
-    assert_int_equal(reported.pieces[1].remapped_from_id, reported.pieces[0].mmap_id);
-    assert_int_equal(reported.pieces[1].prot, 3);
-    assert_string_equal(reported.pieces[1].path, "/file");
-    mappings_done(&mappings);
-}
-
 /* MA-1 and MA-2 against a page map, for many random calls. */
-static void random_calls(void **state)
+TEST(random_calls)
 {
     enum {
         PAGES = 64,
@@ -155,7 +45,6 @@ static void random_calls(void **state)
     uint64_t last_id = 0, lengths[20000] = {0};
     uint64_t owner[PAGES] = {0}, seed = 1;
 
-    (void)state;
     mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &reported);
     for (int i = 1; i <= CALLS; i++) {
         seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
@@ -190,13 +79,12 @@ static void random_calls(void **state)
 }
 
 /* Samples by share of length, summed up over an instant; a part keeps what it surely had. */
-static void samples(void **state)
+TEST(samples)
 {
     struct mappings mappings;
     struct reported reported = {.n = 0};
     uint64_t last_id = 0;
 
-    (void)state;
     mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &reported);
     do_event(&mappings, (struct event){.kind = EVENT_MMAP, .address = 10, .size = 10, .fd = -1});
     do_event(&mappings, (struct event){.kind = EVENT_MMAP, .address = 20, .size = 30, .fd = -1});
@@ -225,13 +113,12 @@ static void samples(void **state)
 
 /* Pages that a process finds in its own memory are attributed to the part that it looked at, not by
  * length. */
-static void looks(void **state)
+TEST(looks)
 {
     struct mappings mappings;
     struct reported reported = {.n = 0};
     uint64_t last_id = 0;
 
-    (void)state;
     mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &reported);
     do_event(&mappings, (struct event){.kind = EVENT_MMAP, .address = 10, .size = 30, .fd = -1});
     LOOK(20, 5, 0, 0);
@@ -252,15 +139,4 @@ static void looks(void **state)
     assert_true(reported.pieces[2].peak_rss_bytes == MAPPINGS_NEVER);
     assert_int_equal(mappings.n_unknown, 1);
     mappings_done(&mappings);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole),  cmocka_unit_test(partial),
-        cmocka_unit_test(across), cmocka_unit_test(fixed_over_another),
-        cmocka_unit_test(moved),  cmocka_unit_test(samples),
-        cmocka_unit_test(looks),  cmocka_unit_test(random_calls),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Overlapping phases, and more than may be open at the same time. */
 #include "importer/totals/phases.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static bool emit(struct phases *phases, const char *name, int64_t number, uint64_t live_bytes)
 {
@@ -24,11 +17,10 @@ static bool emit(struct phases *phases, const char *name, int64_t number, uint64
 }
 
 /* a [10 . . . 5], b [. 20 . 30] and between them 70 for a moment, in every open phase. */
-static void the_peak_is_of_all_that_were_open(void **state)
+TEST(the_peak_is_of_all_that_were_open)
 {
     struct phases phases = {0};
 
-    (void)state;
     assert_true(emit(&phases, "a", 1, 10));
     phases_advance(&phases, 40);
     assert_true(emit(&phases, "b", 2, 20));
@@ -42,11 +34,10 @@ static void the_peak_is_of_all_that_were_open(void **state)
 }
 
 /* PS-3 */
-static void one_too_many_is_unknown_until_another_ends(void **state)
+TEST(one_too_many_is_unknown_until_another_ends)
 {
     struct phases phases = {0};
 
-    (void)state;
     for (int64_t i = 1; i <= PHASES_OPEN; i++)
         assert_true(emit(&phases, "open", i, 0));
     assert_false(emit(&phases, "too many", PHASES_OPEN + 1, 0));
@@ -57,77 +48,12 @@ static void one_too_many_is_unknown_until_another_ends(void **state)
     phases_done(&phases);
 }
 
-/* The i-th event: phases of three names that overlap, and end in the order in which they began. */
-static void emit_many(struct phases *phases, uint64_t n)
-{
-    static const char *const names[] = {"odd", "even", "rare"};
-    struct phase_numbers numbers = {0};
-    bool is_known;
-
-    for (uint64_t i = 0; i < n; i++) {
-        struct event event = {
-            .kind = EVENT_PHASE, .time_ns = 10 * i, .value = (int64_t)(i / 2 + 1)};
-        numbers.allocated_blocks += i % 7;
-        numbers.allocated_bytes += 16 * (i % 7);
-        numbers.live_bytes = i % 13 * 100;
-        if (i % 2 == 0)
-            event.text = names[i % 50 == 0 ? 2 : i / 2 % 2];
-        else if (i < 5)
-            continue;
-        else
-            event.value -= 2;
-        assert_int_equal(
-            phases_event(phases, &event, &numbers, numbers.allocated_blocks, &is_known, NULL), 0);
-        assert_true(is_known);
-    }
-    assert_int_equal(phases_finish(phases, &numbers, numbers.allocated_blocks, NULL), 0);
-}
-
-static uint64_t sum_of_rows(const struct phases *phases, const char *name, uint64_t *ret_n,
-                            uint64_t *ret_peak_bytes)
-{
-    uint64_t bytes = 0;
-
-    for (size_t i = 0; i < phases->n; i++) {
-        const struct phase *phase = &phases->list[i];
-        if (strcmp(phase->name, name) != 0)
-            continue;
-        bytes += phase->in_it.allocated_bytes;
-        ++*ret_n;
-        *ret_peak_bytes = phase->peak_bytes > *ret_peak_bytes ? phase->peak_bytes : *ret_peak_bytes;
-    }
-    return bytes;
-}
-
-/* PS-4 */
-static void sums_by_name_are_those_of_all_phases(void **state)
-{
-    enum {
-        N = 1000
-    };
-    struct phases all = {0};
-
-    (void)state;
-    emit_many(&all, N);
-    assert_int_equal(all.n, N / 2);
-    assert_int_equal(all.n_names, 3);
-    for (size_t i = 0; i < all.n_names; i++) {
-        uint64_t n = 0, peak_bytes = 0;
-        uint64_t bytes = sum_of_rows(&all, phases_name(&all, i), &n, &peak_bytes);
-        assert_int_equal(all.names[i].phases, n);
-        assert_int_equal(all.names[i].allocated_bytes, bytes);
-        assert_int_equal(all.names[i].peak_bytes, peak_bytes);
-    }
-    phases_done(&all);
-}
-
-static void names_beyond_those_that_are_reported_apart_are_one(void **state)
+TEST(names_beyond_those_that_are_reported_apart_are_one)
 {
     struct phases phases = {0};
     char name[32];
     uint64_t n = 0;
 
-    (void)state;
     for (int64_t i = 1; i <= 2 * PHASES_NAMES; i++) {
         (void)snprintf(name, sizeof name, "request %d", (int)i);
         assert_true(emit(&phases, name, i, 0));
@@ -143,16 +69,4 @@ static void names_beyond_those_that_are_reported_apart_are_one(void **state)
     assert_int_equal(n, 2 * PHASES_NAMES + 1);
     assert_int_equal(phases.names[PHASES_NAMES].phases, PHASES_NAMES);
     phases_done(&phases);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_peak_is_of_all_that_were_open),
-        cmocka_unit_test(one_too_many_is_unknown_until_another_ends),
-        cmocka_unit_test(sums_by_name_are_those_of_all_phases),
-        cmocka_unit_test(names_beyond_those_that_are_reported_apart_are_one),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

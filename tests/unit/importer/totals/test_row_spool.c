@@ -2,14 +2,7 @@
 /* Rows with a limit per kind: the first events are kept, and samples at growing distances, the
  * highest among them. */
 #include "importer/totals/row_spool.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
+#include "tests/lib/unit.h"
 
 enum {
     MOST = 100,
@@ -61,7 +54,7 @@ static uint64_t count_left_out(const struct row_spool *kept)
     return n;
 }
 
-static void bounded(void **state)
+TEST(bounded)
 {
     static uint32_t zero[1];
     const struct statistics_ids ids = {.threads = zero, .backtraces = zero, .pools = zero};
@@ -69,7 +62,6 @@ static void bounded(void **state)
     const struct row_sink last = {.context = &reported, .event = on_event, .memory = on_memory};
     struct row_spool *kept;
 
-    (void)state;
     assert_int_equal(row_spool_new("/tmp/kept", &kept, NULL), 0);
     row_spool_bound(kept, MOST);
     struct row_sink sink = row_spool_sink(kept);
@@ -112,25 +104,14 @@ static struct reported emit_samples(uint64_t n, uint32_t n_processes)
     return reported;
 }
 
-static void the_last_of_equal_ones(void **state)
+TEST(the_last_of_equal_ones)
 {
-    (void)state;
     assert_int_equal(emit_samples(N, 1).last_ns[1], N);
 }
 
-static void many_processes(void **state)
+TEST(many_processes)
 {
     struct reported reported = emit_samples(MANY_N, MANY);
 
-    (void)state;
     assert_in_range(reported.n_samples, MANY + 1, MOST); /* one each, and what came since */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bounded),
-                                       cmocka_unit_test(the_last_of_equal_ones),
-                                       cmocka_unit_test(many_processes)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Regular snapshots against a history of live bytes: whole, in pieces, and in windows. */
 #include "importer/totals/snapshots.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_STACKS = 7,
@@ -203,26 +196,6 @@ static void check_instants(const struct history *history, const struct reported 
     }
 }
 
-static void levels(void **state)
-{
-    static struct history history;
-    static struct reported reported, again;
-    uint64_t random = 11;
-
-    (void)state;
-    for (int round = 0; round < 200; round++) {
-        make_history(&history, round % 2 ? 1000 : 0, &random);
-        run(&history, 0, &reported);
-        check_levels(&history, &reported);
-        check_instants(&history, &reported);
-        /* SN-3 */
-        run(&history, 3, &again);
-        assert_memory_equal(&again, &reported, sizeof reported);
-        assert_int_equal(reported.n_peaks, 1);
-        assert_int_equal(reported.n_ends, 1);
-    }
-}
-
 /* The last gap may last until the end. */
 static void make_gaps(struct history *history, uint64_t *random)
 {
@@ -240,13 +213,12 @@ static void make_gaps(struct history *history, uint64_t *random)
 }
 
 /* Snapshots are in recorded time, as many in a short window as in a whole run. */
-static void windows(void **state)
+TEST(windows)
 {
     static struct history history;
     static struct reported reported;
     uint64_t random = 12;
 
-    (void)state;
     for (int round = 0; round < 200; round++) {
         make_history(&history, round % 2 ? 1000 : 0, &random);
         make_gaps(&history, &random);
@@ -256,42 +228,13 @@ static void windows(void **state)
     }
 }
 
-/* Recording begins long after the process does. */
-static void late(void **state)
-{
-    struct snapshots *snapshots;
-    static struct reported reported;
-    struct totals *totals;
-    uint64_t peak_id, end_id;
-
-    (void)state;
-    memset(&reported, 0, sizeof reported);
-    assert_int_equal(totals_new(1, 1, N_STACKS, &totals, NULL), 0);
-    assert_int_equal(snapshots_new(1, "/tmp/x", on_reported, &reported, &snapshots, NULL), 0);
-    snapshots_plan(snapshots, 1, 1000);
-    assert_int_equal(snapshots_advance(snapshots, totals, 1, UINT64_C(50000000000), NULL), 0);
-    snapshots_plan(snapshots, 1, UINT64_C(50000000000));
-    assert_int_equal(snapshots_advance(snapshots, totals, 1, UINT64_C(50000200000), NULL), 0);
-    snapshots_pause(snapshots, 1, UINT64_C(50000200000));
-    assert_int_equal(snapshots_advance(snapshots, totals, 1, UINT64_C(90000000000), NULL), 0);
-    totals_finish(totals);
-    assert_int_equal(
-        snapshots_finish(snapshots, totals, 1, UINT64_C(90000000000), &peak_id, &end_id, NULL), 0);
-    assert_in_range(reported.n, SNAPSHOTS_MAX / 2 - 2, SNAPSHOTS_MAX - 1);
-    assert_in_range(reported.at_ns[0], UINT64_C(50000000001), UINT64_C(50000200000));
-    assert_in_range(reported.at_ns[reported.n - 1], UINT64_C(50000190000), UINT64_C(50000200000));
-    snapshots_free(snapshots);
-    totals_free(totals);
-}
-
 /* A log with a wrong clock: the last snapshots would lie beyond the largest number. */
-static void at_the_end_of_time(void **state)
+TEST(at_the_end_of_time)
 {
     static const uint64_t starts[] = {0, 1000, UINT64_MAX / 2, UINT64_MAX - 5000};
     static const uint64_t ends[] = {UINT64_MAX, UINT64_MAX - 1, UINT64_C(0xff000c17350822e9),
                                     UINT64_C(0xfffc000000000000)};
 
-    (void)state;
     for (size_t i = 0; i < 16; i++) {
         static struct reported reported;
         struct snapshots *snapshots;
@@ -309,15 +252,4 @@ static void at_the_end_of_time(void **state)
         snapshots_free(snapshots);
         totals_free(totals);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels),
-        cmocka_unit_test(windows),
-        cmocka_unit_test(late),
-        cmocka_unit_test(at_the_end_of_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports about blocks whose allocation was not seen, as from a crafted checkpoint. */
 #include "importer/totals/totals.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
 
-/* clang-format on */
-
-static void refuses_chains_of_no_stack(void **state)
+TEST(refuses_chains_of_no_stack)
 {
     const struct live_block block = {
         .address = 4096, .alloc_ns = 1, .size = 100, .backtrace = 1, .thread = 1};
@@ -19,7 +13,6 @@ static void refuses_chains_of_no_stack(void **state)
     struct totals *totals;
     struct error err = {0};
 
-    (void)state;
     assert_int_equal(totals_new(1, 1, 100000, &totals, NULL), 0);
     totals_advance(totals, 1, 1);
     totals_block_read(totals, 1, &block, &counted);
@@ -34,7 +27,7 @@ static void refuses_chains_of_no_stack(void **state)
 }
 
 /* TO-6: blocks of stack 1 are freed on stacks 2 to 11, one after the other and all over again. */
-static void pairs_beyond_the_first_are_one(void **state)
+TEST(pairs_beyond_the_first_are_one)
 {
     enum {
         MOST = 4,
@@ -46,7 +39,6 @@ static void pairs_beyond_the_first_are_one(void **state)
     struct totals_block counted;
     struct totals *totals;
 
-    (void)state;
     assert_int_equal(totals_new(1, 1, 100, &totals, NULL), 0);
     totals_bound(totals, MOST);
     totals_advance(totals, 1, 1);
@@ -68,12 +60,4 @@ static void pairs_beyond_the_first_are_one(void **state)
     assert_int_equal(totals->n_unreported_free_sites, N / N_SITES * 6);
     assert_int_equal(totals->n_unreported_flows, 0);
     totals_free(totals);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(refuses_chains_of_no_stack),
-                                       cmocka_unit_test(pairs_beyond_the_first_are_one)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A database appears whole or not at all, and never replaces what it should not. */
 #include "importer/write/database.h"
+#include "tests/lib/unit.h"
 
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static char target[64];
 
@@ -76,101 +69,21 @@ static void put(struct database *database, const char *key)
     sqlite3_finalize(insert);
 }
 
-static void nothing_without_commit(void **state)
+TEST_WITH(nothing_without_commit, set_up, tear_down)
 {
     struct database *database = create(false);
 
-    (void)state;
     put(database, "a");
     assert_int_not_equal(access(target, F_OK), 0);
     database_close(database);
     assert_int_equal(n_files(), 0);
 }
 
-static void whole_with_commit(void **state)
-{
-    struct database *database = create(false);
-
-    (void)state;
-    put(database, "a");
-    assert_int_equal(database_commit(database, NULL), 0);
-    database_close(database);
-    assert_int_equal(n_files(), 1);
-    assert_int_equal(database_open(target, &database, NULL), 0);
-    assert_int_equal(count(database), 1);
-    put(database, "b");
-    database_close(database); /* rolls back */
-    assert_int_equal(database_open(target, &database, NULL), 0);
-    assert_int_equal(count(database), 1);
-    database_close(database);
-}
-
-/* All that is in the schema, how large pages are and whose file it is. */
-static char *describe(const char *sql_of_tables)
-{
-    struct database *database;
-    sqlite3_stmt *statement;
-
-    assert_int_equal(database_open(target, &database, NULL), 0);
-    assert_int_equal(database_prepare(database_sqlite(database), sql_of_tables, &statement, NULL),
-                     0);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    char *text = strdup((const char *)sqlite3_column_text(statement, 0));
-    sqlite3_finalize(statement);
-    database_close(database);
-    return text;
-}
-
-static char *describe_new(const struct database_blank *blank)
-{
-    static const char sql[] =
-        "SELECT (SELECT group_concat(type || name || coalesce(sql, ''), char(10))"
-        " FROM (SELECT * FROM sqlite_master ORDER BY rowid))"
-        " || (SELECT page_size FROM pragma_page_size) || ' ' || (SELECT application_id FROM"
-        " pragma_application_id) || ' ' || (SELECT user_version FROM pragma_user_version)"
-        " || (SELECT group_concat(key || value) FROM meta)"
-        " || (SELECT integrity_check FROM pragma_integrity_check)";
-    struct database *database;
-
-    assert_int_equal(database_create(target, true, 0, blank, &database, NULL), 0);
-    put(database, "a");
-    assert_int_equal(database_commit(database, NULL), 0);
-    database_close(database);
-    return describe(sql);
-}
-
-static void begins_as_blank(void **state)
-{
-    struct database_blank blank = {.bytes = NULL};
-    struct database *database;
-
-    (void)state;
-    assert_int_equal(database_blank_make(&blank, NULL), 0);
-    for (int i = 0; i < 2; i++) { /* what is written does not change it */
-        char *made = describe_new(NULL);
-        char *begun = describe_new(&blank);
-        assert_non_null(strstr(made, "backtrace_totals"));
-        assert_non_null(strstr(made, "CREATE VIEW"));
-        assert_string_equal(made, begun);
-        free(made);
-        free(begun);
-    }
-    assert_int_equal(database_create(target, true, 1 << 30, &blank, &database, NULL), 0);
-    put(database, "large"); /* has pages of its own size */
-    assert_int_equal(database_commit(database, NULL), 0);
-    database_close(database);
-    char *page_bytes = describe("SELECT page_size FROM pragma_page_size");
-    assert_string_equal(page_bytes, "16384");
-    free(page_bytes);
-    database_blank_done(&blank);
-}
-
-static void replaces_only_when_reported(void **state)
+TEST_WITH(replaces_only_when_reported, set_up, tear_down)
 {
     struct database *database;
     struct error err;
 
-    (void)state;
     database = create(false);
     put(database, "a");
     assert_int_equal(database_commit(database, NULL), 0);
@@ -190,14 +103,13 @@ static void replaces_only_when_reported(void **state)
 }
 
 /* A database that another process made while this one was written stays. */
-static void keeps_what_came_meanwhile(void **state)
+TEST_WITH(keeps_what_came_meanwhile, set_up, tear_down)
 {
     struct database *database = create(false);
     struct error err;
     char text[8] = "";
     FILE *file = fopen(target, "w");
 
-    (void)state;
     put(database, "a");
     assert_non_null(file);
     fputs("theirs", file);
@@ -213,13 +125,12 @@ static void keeps_what_came_meanwhile(void **state)
     assert_int_equal(n_files(), 1);
 }
 
-static void refuses_what_is_not_ours(void **state)
+TEST_WITH(refuses_what_is_not_ours, set_up, tear_down)
 {
     struct database *database;
     struct error err;
     FILE *file = fopen(target, "w");
 
-    (void)state;
     assert_non_null(file);
     fputs("text, and no database at all", file);
     fclose(file);
@@ -229,54 +140,4 @@ static void refuses_what_is_not_ours(void **state)
     assert_int_not_equal(database_open(target, &database, &err), 0);
     assert_int_equal(database_create("no/such/folder/run.db", false, 0, NULL, &database, &err),
                      ERROR_IO);
-}
-
-static void kinds_of_values(void **state)
-{
-    struct database *database = create(false);
-    sqlite3 *db = database_sqlite(database);
-    sqlite3_stmt *statement;
-
-    (void)state;
-    assert_int_equal(database_execute(db, "CREATE TEMP TABLE t(a, b, c, d, e, f, g, h)", NULL), 0);
-    assert_int_equal(
-        database_prepare(db, "INSERT INTO t VALUES (?, ?, ?, ?, ?, ?, ?, ?)", &statement, NULL), 0);
-    assert_int_equal(database_insert(statement, NULL, "iuzmottn", (int64_t)-1, UINT64_C(2),
-                                     UINT64_C(0), UINT64_MAX, (int64_t)-1, "text", NULL),
-                     0);
-    sqlite3_finalize(statement);
-    assert_int_equal(database_prepare(db,
-                                      "SELECT a = -1 AND b = 2 AND c IS NULL AND d IS NULL AND e IS"
-                                      " NULL AND f = 'text' AND g IS NULL AND h IS NULL FROM t",
-                                      &statement, NULL),
-                     0);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    assert_int_equal(sqlite3_column_int(statement, 0), 1);
-    sqlite3_finalize(statement);
-    database_close(database);
-}
-
-static void space(void **state)
-{
-    struct error err;
-
-    (void)state;
-    assert_int_equal(database_check_space(target, 1, NULL), 0);
-    assert_int_equal(database_check_space(target, UINT64_C(1) << 60, &err), ERROR_IO);
-    assert_non_null(strstr(err.text, "--slim"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(nothing_without_commit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(whole_with_commit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(begins_as_blank, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(replaces_only_when_reported, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(keeps_what_came_meanwhile, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(refuses_what_is_not_ours, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(kinds_of_values, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(space, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,10 @@
 /* The index compared with rows sorted by stock SQL, for ranges of one stack, of some and of all. */
 #include "importer/write/database.h"
 #include "importer/write/stack_index.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 /* 40,000 rows of 300 stacks, a third of them of stack 7; stacks 100 to 120 have none. Stack 9 has 5
  * elided blocks more. */
@@ -63,13 +57,12 @@ static void make_rows(sqlite3 *db)
     assert_int_equal(database_execute(db, sql, NULL), 0);
 }
 
-static void any_range(void **state)
+TEST(any_range)
 {
     static const uint64_t ranges[] = {1, 100, 5000, STACK_INDEX_RANGE};
     struct database *database;
     char target[64];
 
-    (void)state;
     snprintf(target, sizeof target, "test_stack_index_%ld.db", (long)getpid());
     assert_int_equal(database_create(target, true, 0, NULL, &database, NULL), 0);
     sqlite3 *db = database_sqlite(database);
@@ -86,12 +79,4 @@ static void any_range(void **state)
         assert_int_equal(database_execute(db, "DELETE FROM backtrace_allocations", NULL), 0);
     }
     database_close(database);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_range),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,11 @@
 /* Tables of pages compared with the same rows inserted by SQLite, which also checks the pages. */
 #include "importer/write/database.h"
 #include "importer/write/table_pages.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static char path[64];
 
@@ -206,11 +200,19 @@ static void round_of(unsigned page_bytes, size_t n)
     unlink(path);
 }
 
-/* With pages of 512 bytes about 20 rows fill a leaf, 34 leaves a page above, and 34 of those the
- * next level. */
-static void every_shape_of_the_tree(void **state)
+static int name_path(void **state)
 {
     (void)state;
+    (void)snprintf(path, sizeof path, "test_table_pages_%ld.db", (long)getpid());
+    return 0;
+}
+
+TESTS_WITH(name_path, NULL);
+
+/* With pages of 512 bytes about 20 rows fill a leaf, 34 leaves a page above, and 34 of those the
+ * next level. */
+TEST(every_shape_of_the_tree)
+{
     for (size_t n = 0; n < 60; n++)
         round_of(512, n);
     for (size_t n = 60; n < 2000; n += 37)
@@ -221,7 +223,7 @@ static void every_shape_of_the_tree(void **state)
 }
 
 /* A file that is a page short of a gibibyte, all of it a hole. */
-static void the_page_of_the_lock_stays_empty(void **state)
+TEST(the_page_of_the_lock_stays_empty)
 {
     enum {
         PAGE_BYTES = 4096,
@@ -233,7 +235,6 @@ static void the_page_of_the_lock_stays_empty(void **state)
     char bytes[PAGE_BYTES];
     char zeros[PAGE_BYTES] = {0};
 
-    (void)state;
     must(database_execute(db, "COMMIT", NULL), NULL);
     sqlite3_close(db);
     FILE *file = fopen(path, "r+");
@@ -263,7 +264,7 @@ static void the_page_of_the_lock_stays_empty(void **state)
 }
 
 /* Keys of two columns: the second one decides only where the first ones are equal. */
-static void a_key_that_does_not_increase_is_refused(void **state)
+TEST(a_key_that_does_not_increase_is_refused)
 {
     sqlite3 *db = new_database(512);
     struct table_pages *pages;
@@ -272,7 +273,6 @@ static void a_key_that_does_not_increase_is_refused(void **state)
     struct page_row row = row_of(1, 7);
     struct error err;
 
-    (void)state;
     must(table_pages_begin(db, &pages, &err), &err);
     must(table_pages_open(pages, "last", 4, 3, &table, &err), &err);
     must(table_pages_open_keyed(pages, "keyed", 5, 2, &keyed, &err), &err);
@@ -292,11 +292,10 @@ static void a_key_that_does_not_increase_is_refused(void **state)
 
 /* Rows of as many columns as there may be, of eight bytes each, fit in a page of 2048 bytes, but
  * not of 512, where SQLite would go on elsewhere. */
-static void a_row_lies_in_one_page(void **state)
+TEST(a_row_lies_in_one_page)
 {
     static const unsigned sizes[] = {512, 2048, 16384};
 
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         sqlite3 *db = new_database(sizes[i]);
         struct table_pages *pages;
@@ -330,17 +329,4 @@ static void a_row_lies_in_one_page(void **state)
         sqlite3_close(db);
         unlink(path);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_shape_of_the_tree),
-        cmocka_unit_test(the_page_of_the_lock_stays_empty),
-        cmocka_unit_test(a_key_that_does_not_increase_is_refused),
-        cmocka_unit_test(a_row_lies_in_one_page),
-    };
-
-    snprintf(path, sizeof path, "test_table_pages_%ld.db", (long)getpid());
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

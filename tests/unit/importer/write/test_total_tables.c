@@ -4,18 +4,11 @@
 #include "importer/write/event_rows.h"
 #include "importer/write/row_writer.h"
 #include "importer/write/total_tables.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     STACK_A = 3,
@@ -166,165 +159,10 @@ static const char *ask(struct fixture *fixture, const char *sql)
         .kind = EVENT_FREE, .time_ns = (at), .backtrace = STACK_FREE, .address = __VA_ARGS__ \
     }
 
-static void leaked_and_freed(void **state)
+TEST(fork_child)
 {
     struct fixture *f = fixture_new("exit");
 
-    (void)state;
-    give(f, ALLOC(100, 0x1000, 24, .usable = 24));
-    give(f, ALLOC(200, 0x2000, 40, .usable = 56));
-    give(f, ALLOC(300, 0x3000, 0)); /* malloc(0) is a block; its usable size is not known */
-    give(f, FREE(400, 0x1000));
-    finish(f);
-    assert_answer(f,
-                  "SELECT allocated_blocks, allocated_bytes, freed_blocks, freed_bytes,"
-                  " leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns"
-                  " FROM backtrace_totals",
-                  "3|64|1|24|2|40|200|300");
-    assert_answer(f, "SELECT group_concat(is_leaked) FROM allocations", "0,1,1");
-    assert_answer(f,
-                  "SELECT free_ns, lifetime_ns, free_backtrace_id, free_thread_id, ended_by"
-                  " FROM allocations WHERE allocation_id = 1",
-                  "400|300|5|1|free");
-    assert_answer(f, "SELECT usable_bytes FROM allocations WHERE allocation_id = 2", "56");
-    assert_answer(f, "SELECT usable_bytes FROM allocations WHERE allocation_id = 3", "-");
-    assert_answer(f, "SELECT slack_bytes FROM backtrace_totals", "16");
-    assert_answer(f, "SELECT * FROM free_sites", "1|3|5|1|24");
-    fixture_free(f);
-}
-
-/* Freed in its own thread before it made more than one other allocation. */
-static void temporary(void **state)
-{
-    struct fixture *f = fixture_new("exit");
-
-    (void)state;
-    give(f, ALLOC(10, 0x1000, 1));
-    give(f, FREE(11, 0x1000)); /* 0 others: temporary */
-    give(f, ALLOC(20, 0x2000, 2));
-    give(f, ALLOC(21, 0x9000, 100));
-    give(f, FREE(22, 0x2000)); /* 1 other: temporary */
-    give(f, ALLOC(30, 0x3000, 4));
-    give(f, ALLOC(31, 0xa000, 100));
-    give(f, ALLOC(32, 0xb000, 100));
-    give(f, FREE(33, 0x3000)); /* 2 others: not */
-    give(f, ALLOC(40, 0x4000, 8));
-    give(f, FREE(41, 0x4000, .thread = 2)); /* another thread: not */
-    give(f, ALLOC(50, 0x5000, 16));
-    give(f, ALLOC(51, 0xc000, 1, .thread = 2));
-    give(f, ALLOC(52, 0xd000, 1, .thread = 2));
-    give(f, FREE(53, 0x5000)); /* others of another thread do not count: temporary */
-    finish(f);
-    assert_answer(f, "SELECT temporary_blocks, temporary_bytes FROM backtrace_totals", "3|19");
-    assert_answer(f,
-                  "SELECT group_concat(coalesce(intervening_allocations, '-')) FROM allocations"
-                  " WHERE free_ns IS NOT NULL",
-                  "0,1,2,-,0");
-    assert_answer(f, "SELECT blocks, bytes FROM thread_flows WHERE thread_id <> free_thread_id",
-                  "1|8");
-    fixture_free(f);
-}
-
-static void chains(void **state)
-{
-    struct fixture *f = fixture_new("exit");
-
-    (void)state;
-    give(f, ALLOC(10, 0x1000, 100));
-    give(f,
-         (struct event){.kind = EVENT_REALLOC_BEGIN, .time_ns = 20, .address = 0x1000, .pair = 1});
-    give(f, (struct event){.kind = EVENT_REALLOC_END,
-                           .time_ns = 21,
-                           .address = 0x2000,
-                           .size = 300,
-                           .pair = 1,
-                           .backtrace = STACK_B,
-                           .call = LOG_CALL_REALLOC});
-    give(f,
-         (struct event){.kind = EVENT_REALLOC_BEGIN, .time_ns = 30, .address = 0x2000, .pair = 2});
-    give(f, (struct event){.kind = EVENT_REALLOC_END,
-                           .time_ns = 31,
-                           .address = 0x2000,
-                           .size = 200,
-                           .pair = 2,
-                           .backtrace = STACK_B,
-                           .call = LOG_CALL_REALLOC}); /* in place */
-    give(f, (struct event){.kind = EVENT_FAILURE,
-                           .time_ns = 40,
-                           .address = 0x2000,
-                           .size = 1 << 30,
-                           .value = 12,
-                           .call = LOG_CALL_REALLOC}); /* changes nothing */
-    finish(f);
-    assert_answer(f,
-                  "SELECT chain_id, first_backtrace_id, last_allocation_id, last_backtrace_id,"
-                  " length, first_size_bytes, last_size_bytes, start_ns, end_ns, copied_bytes,"
-                  " moves FROM realloc_chains",
-                  "1|3|3|4|3|100|200|10|-|100|1");
-    assert_answer(f,
-                  "SELECT group_concat(ended_by || chain_position) FROM allocations"
-                  " WHERE ended_by IS NOT NULL",
-                  "realloc1,realloc2");
-    assert_answer(f, "SELECT group_concat(coalesce(realloc_from_id, 0)) FROM allocations", "0,1,2");
-    /* Leaked bytes belong to the stack of the last member, the leaked chain to that of the
-     * first. */
-    assert_answer(f,
-                  "SELECT leaked_bytes, chains_started, chains_leaked, temporary_blocks"
-                  " FROM backtrace_totals WHERE backtrace_id = 3",
-                  "0|1|1|0");
-    assert_answer(f,
-                  "SELECT leaked_bytes, chains_started, chains_leaked, realloc_count,"
-                  " realloc_copied_bytes FROM backtrace_totals WHERE backtrace_id = 4",
-                  "200|0|0|2|100");
-    assert_answer(f,
-                  "SELECT chains, reallocs, moves, copied_bytes, longest, first_bytes,"
-                  " last_bytes, leaked_chains FROM chain_totals",
-                  "1|2|1|100|3|100|200|1");
-    assert_answer(f, "SELECT kind, size_bytes, errno FROM allocation_failures", "2|1073741824|12");
-    assert_answer(f, "SELECT group_concat(kind) FROM allocations", "malloc,realloc,realloc");
-    fixture_free(f);
-}
-
-/* The sum is compared when an instant is over: at 20 a block goes and another comes. */
-static void peaks(void **state)
-{
-    struct fixture *f = fixture_new("exit");
-
-    (void)state;
-    give(f, ALLOC(10, 0x1000, 100));
-    give(f, ALLOC(10, 0x2000, 50, .backtrace = STACK_B));
-    give(f, FREE(20, 0x1000));
-    give(f, ALLOC(20, 0x3000, 90, .backtrace = STACK_B)); /* 140 live: less than at 10 */
-    give(f, ALLOC(30, 0x4000, 10));                       /* 150 again: the first time counts */
-    give(f, FREE(40, 0x2000));
-    finish(f);
-    assert_answer(f, "SELECT peak_bytes, peak_blocks, peak_ns FROM processes", "150|2|10");
-    assert_answer(f,
-                  "SELECT peak_bytes, peak_blocks, own_peak_bytes, own_peak_ns"
-                  " FROM backtrace_totals WHERE backtrace_id = 3",
-                  "100|1|100|10");
-    assert_answer(f,
-                  "SELECT peak_bytes, peak_blocks, own_peak_bytes, own_peak_ns"
-                  " FROM backtrace_totals WHERE backtrace_id = 4",
-                  "50|1|140|20");
-    assert_answer(f, "SELECT max(peak_bytes), count(*) FROM timeline WHERE process_id = 1",
-                  "150|7"); /* 6,400 ns in buckets of 1,024 */
-    assert_answer(f,
-                  "SELECT count(*), min(at_ns), max(at_ns) FROM snapshots"
-                  " WHERE process_id = 1 AND reason = 'regular'",
-                  "6|1024|6144");
-    assert_answer(f,
-                  "SELECT sum(live_bytes) FROM snapshot_backtraces JOIN snapshots"
-                  " USING (snapshot_id) WHERE reason = 'peak'",
-                  "150");
-    fixture_free(f);
-}
-
-static void fork_child(void **state)
-{
-    struct fixture *f = fixture_new("exit");
-
-    (void)state;
     give(f, ALLOC(10, 0x1000, 100));
     give(f, FREE(20, 0x1000, .process = 2)); /* inherited: the parent's block lives on */
     give(f, (struct event){.kind = EVENT_REALLOC_BEGIN,
@@ -355,11 +193,10 @@ static void fork_child(void **state)
     fixture_free(f);
 }
 
-static void exec_loses_blocks(void **state)
+TEST(exec_loses_blocks)
 {
     struct fixture *f = fixture_new("exec");
 
-    (void)state;
     give(f, ALLOC(10, 0x1000, 100));
     finish(f);
     assert_answer(f, "SELECT leaked_blocks, freed_blocks, chains_leaked FROM backtrace_totals",
@@ -369,11 +206,10 @@ static void exec_loses_blocks(void **state)
 }
 
 /* Stamps of two cores may differ: what belongs together is put together and counted. */
-static void inversions(void **state)
+TEST(inversions)
 {
     struct fixture *f = fixture_new("exit");
 
-    (void)state;
     /* Thread 2 gets the address before the free of thread 1 was stamped. */
     give(f, ALLOC(10, 0x1000, 100));
     give(f, ALLOC(1000, 0x1000, 60, .thread = 2));
@@ -405,11 +241,10 @@ static void inversions(void **state)
     fixture_free(f);
 }
 
-static void elided(void **state)
+TEST(elided)
 {
     struct fixture *f = fixture_new("exit");
 
-    (void)state;
     give(f, ALLOC(10, 0x1000, 100));
     give(f, (struct event){.kind = EVENT_ELIDED,
                            .time_ns = 20,
@@ -446,83 +281,11 @@ static void elided(void **state)
     fixture_free(f);
 }
 
-/* A brk heap of five pages: malloc's own 0x290 bytes and three blocks; see the drawing below. */
-static void footprint(void **state)
-{
-    struct fixture *f = fixture_new("exit");
-
-    (void)state;
-    /* page 0: own 0x298, A 100 + 4 slack | page 1: A (freed), nothing live | page 2: B 40, and
-     * another stack's 24 | page 3: free | page 4: top */
-    give(f, ALLOC(10, HEAP + 0x2a0, 100, .usable = 104, .chunk_flags = GLIBC));
-    give(f, ALLOC(11, HEAP + 0x1010, 4000, .usable = 4008, .chunk_flags = GLIBC));
-    give(f, ALLOC(12, HEAP + 0x2010, 40, .usable = 40, .chunk_flags = GLIBC));
-    give(f, ALLOC(13, HEAP + 0x2040, 24, .usable = 24, .chunk_flags = GLIBC, .backtrace = STACK_B));
-    give(f, ALLOC(14, UINT64_C(0x7f0000000010), 200000, .usable = 200000,
-                  .chunk_flags = GLIBC | LOG_CHUNK_MMAPPED));
-    give(f, FREE(20, HEAP + 0x1010));
-    give(f, (struct event){.kind = EVENT_HEAP_EXTENT,
-                           .time_ns = 30,
-                           .address = HEAP,
-                           .old_address = HEAP + 0x5000,
-                           .value = LOG_HEAP_BRK});
-    finish(f);
-    assert_answer(f, "SELECT kind, start_address, end_address - start_address FROM heaps",
-                  "brk|93823560581120|20480");
-    assert_answer(f, "SELECT heap_id FROM allocations WHERE allocation_id = 5", "-");
-    assert_answer(f,
-                  "SELECT extent_bytes, live_bytes, slack_bytes, overhead_bytes, hole_bytes,"
-                  " free_page_bytes, top_bytes, topmost_allocation_id, topmost_backtrace_id"
-                  " FROM heap_states JOIN snapshots USING (snapshot_id) WHERE reason = 'end'",
-                  /* overhead: 0x298 + 3 headers; holes: 2 pages less 168 less 688 */
-                  "20480|164|4|688|7336|4096|8192|4|4");
-    assert_answer(f,
-                  "SELECT usable_bytes, live_blocks, owner_backtrace_id FROM heap_pages"
-                  " JOIN snapshots USING (snapshot_id) WHERE reason = 'end'"
-                  " ORDER BY page_address",
-                  "104|1|3");
-    assert_answer(f,
-                  "SELECT usable_bytes, live_blocks, owner_backtrace_id FROM heap_pages"
-                  " JOIN snapshots USING (snapshot_id) WHERE reason = 'end'"
-                  " ORDER BY page_address DESC",
-                  "64|2|-");
-    assert_answer(f,
-                  "SELECT min(extent_bytes = live_bytes + slack_bytes + overhead_bytes"
-                  " + hole_bytes + free_page_bytes + top_bytes), count(*) FROM heap_states",
-                  "1|2");
-    /* Before the peak there was no look at the heap: it reaches to its topmost live block. */
-    assert_answer(f,
-                  "SELECT extent_bytes, live_bytes, top_bytes FROM heap_states JOIN snapshots"
-                  " USING (snapshot_id) WHERE reason = 'peak'",
-                  "12288|4164|0");
-    fixture_free(f);
-}
-
-static void alignment_and_markers(void **state)
-{
-    struct fixture *f = fixture_new("exit");
-
-    (void)state;
-    give(f, ALLOC(10, 0x1000, 1, .call = LOG_CALL_POSIX_MEMALIGN, .alignment_log2 = 12));
-    give(f, (struct event){.kind = EVENT_MARKER, .time_ns = 20, .text = "loaded", .value = 1});
-    give(f, ALLOC(30, 0x2000, 1, .call = LOG_CALL_CALLOC));
-    give(f, (struct event){
-                .kind = EVENT_MALLOPT, .time_ns = 40, .parameter = -8, .value = 2, .result = 1});
-    finish(f);
-    assert_answer(f, "SELECT kind, alignment, marker_id FROM allocations", "posix_memalign|4096|-");
-    assert_answer(f, "SELECT kind, alignment, marker_id FROM allocations WHERE allocation_id = 2",
-                  "calloc|-|1");
-    assert_answer(f, "SELECT call, parameter, parameter_name, value, result FROM mallopts",
-                  "mallopt|-8|M_ARENA_MAX|2|1");
-    fixture_free(f);
-}
-
-static void interrupted(void **state)
+TEST(interrupted)
 {
     struct fixture *f = fixture_new("exit");
     volatile sig_atomic_t stop = 1;
 
-    (void)state;
     give(f, ALLOC(10, 0x1000, 1));
     assert_int_equal(statistics_finish(f->statistics, &f->err), 0);
     progress_init(&f->progress, NULL, &stop);
@@ -541,12 +304,11 @@ static void give_part(struct statistics *statistics, uint64_t start, uint64_t rs
 
 /* Bytes inside a heap of the latest heap sample are of the part heap; a sample without parts has
  * none. */
-static void memory_samples(void **state)
+TEST(memory_samples)
 {
     struct fixture *fixture = fixture_new("exit");
     struct statistics *statistics = fixture->statistics;
 
-    (void)state;
     assert_int_equal(statistics_memory_sample(statistics, 1, 10, 100, 60, 40, NULL), 0);
     assert_int_equal(statistics_memory_sample(statistics, 1, 20, 200, 160, 40, NULL), 0);
     assert_int_equal(
@@ -572,11 +334,10 @@ static void memory_samples(void **state)
 }
 
 /* A program that moves the break itself has a heap that reaches as far. */
-static void moved_break(void **state)
+TEST(moved_break)
 {
     struct fixture *fixture = fixture_new("exit");
 
-    (void)state;
     give(fixture, (struct event){.kind = EVENT_ALLOC,
                                  .time_ns = 10,
                                  .address = HEAP + 16,
@@ -593,74 +354,4 @@ static void moved_break(void **state)
     assert_string_equal(ask(fixture, "SELECT kind, end_address - start_address FROM heaps"),
                         "brk|65536");
     fixture_free(fixture);
-}
-
-/* Three pools gave out the same address: a claim means the smallest block that has room. Live
- * unclaimed bytes are reported by stack, walk by walk. */
-static void claims(void **state)
-{
-    static const uint64_t sizes[] = {100, 40, 60};
-    struct fixture *fixture = fixture_with_pools("exit", 3);
-
-    (void)state;
-    give(fixture, ALLOC(5, HEAP + 0x10, 1000));
-    give(fixture, ALLOC(6, HEAP + 0x1010, 70));
-    give(fixture, ALLOC(7, HEAP + 0x2010, 7));
-    give(fixture, ALLOC(8, HEAP + 0x3010, 8, .backtrace = STACK_B));
-    for (unsigned i = 0; i < 3; i++)
-        give(fixture, (struct event){.kind = EVENT_POOL_ALLOC,
-                                     .time_ns = 10,
-                                     .address = HEAP + 0x20,
-                                     .size = sizes[i],
-                                     .value = i + 1});
-    for (unsigned walk = 1; walk <= 2; walk++) {
-        const uint64_t now = 10 * walk;
-        give(fixture,
-             (struct event){.kind = EVENT_OBJECT_WALK, .time_ns = now, .value = walk, .text = "w"});
-        give(fixture, (struct event){.kind = EVENT_OBJECT_NODE,
-                                     .time_ns = now,
-                                     .value = walk,
-                                     .address = 1,
-                                     .text = "n"});
-        for (unsigned i = 0; i < 2; i++)
-            give(fixture, (struct event){.kind = EVENT_OBJECT_CLAIM,
-                                         .time_ns = now,
-                                         .value = walk,
-                                         .address = i == 0 ? HEAP + 0x20 : HEAP + 0x1010,
-                                         .old_address = 1,
-                                         .size = 20 * walk + 10});
-        give(fixture, (struct event){.kind = EVENT_OBJECT_WALK, .time_ns = now, .value = walk});
-        if (walk == 1)
-            give(fixture, FREE(15, HEAP + 0x2010));
-    }
-    finish(fixture);
-    assert_int_equal(
-        object_tables_write(database_sqlite(fixture->database), fixture->statistics, NULL), 0);
-    assert_answer(fixture,
-                  "SELECT group_concat(size_bytes, ' ') FROM (SELECT size_bytes FROM object_claims"
-                  " ORDER BY walk_id, claim_id)",
-                  "40 70 60 70");
-    assert_answer(fixture,
-                  "SELECT group_concat(live_blocks || ':' || live_bytes || ':' || claimed_blocks"
-                  " || ':' || claimed_bytes, ' ') FROM object_walks",
-                  "4:1085:1:70 3:1078:1:70");
-    assert_answer(fixture,
-                  "SELECT group_concat(walk_id || ':' || backtrace_id || ':' || blocks || ':' ||"
-                  " bytes, ' ') FROM unclaimed_totals",
-                  "1:3:2:1007 1:4:1:8 2:3:1:1000 2:4:1:8");
-    fixture_free(fixture);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(leaked_and_freed), cmocka_unit_test(temporary),
-        cmocka_unit_test(chains),           cmocka_unit_test(peaks),
-        cmocka_unit_test(fork_child),       cmocka_unit_test(exec_loses_blocks),
-        cmocka_unit_test(inversions),       cmocka_unit_test(elided),
-        cmocka_unit_test(footprint),        cmocka_unit_test(alignment_and_markers),
-        cmocka_unit_test(memory_samples),   cmocka_unit_test(moved_break),
-        cmocka_unit_test(interrupted),      cmocka_unit_test(claims),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* A requester gets the reply that was sent, or sees that no reply will come. */
 #include "lib/process/cut_request.h"
+#include "tests/lib/unit.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static const struct cut_request wanted = {.until_ns = 2,
                                           .marker_ticks = 3,
@@ -63,12 +57,11 @@ static void assert_has_received(pid_t pid)
     assert_int_equal(status, 0);
 }
 
-static void a_request_gets_its_reply(void **state)
+TEST_WITH(a_request_gets_its_reply, set_up, tear_down)
 {
     pid_t pid = start_importer(true);
     struct cut_reply reply;
 
-    (void)state;
     assert_true(cut_request_send(ends[0], &wanted, &reply));
     assert_int_equal(reply.code, -3);
     assert_true(reply.has_no_room);
@@ -76,35 +69,32 @@ static void a_request_gets_its_reply(void **state)
     assert_has_received(pid);
 }
 
-static void the_end_of_the_importer_ends_the_wait(void **state)
+TEST_WITH(the_end_of_the_importer_ends_the_wait, set_up, tear_down)
 {
     pid_t pid = start_importer(false);
     struct cut_reply reply;
 
-    (void)state;
     assert_false(cut_request_send(ends[0], &wanted, &reply));
     assert_has_received(pid);
 }
 
-static void a_reply_without_requester_is_lost(void **state)
+TEST_WITH(a_reply_without_requester_is_lost, set_up, tear_down)
 {
     const struct cut_reply reply = {.code = 0};
     int pair[2];
 
-    (void)state;
     assert_int_equal(cut_request_open(pair), 0);
     close(pair[0]);
     cut_request_reply(pair[1], &reply); /* and raises no signal */
     close(pair[1]);
 }
 
-static void both_see_the_end_of_requests(void **state)
+TEST_WITH(both_see_the_end_of_requests, set_up, tear_down)
 {
     struct cut_request taken;
     struct cut_reply reply;
     int reply_fd;
 
-    (void)state;
     assert_int_equal(shutdown(ends[0], SHUT_WR), 0);
     assert_int_equal(cut_request_take(ends[1], &taken, &reply_fd), 0);
     close(ends[1]);
@@ -112,27 +102,13 @@ static void both_see_the_end_of_requests(void **state)
     ends[1] = -1;
 }
 
-static void what_is_no_request_is_refused(void **state)
+TEST_WITH(what_is_no_request_is_refused, set_up, tear_down)
 {
     struct cut_request taken;
     int reply_fd;
 
-    (void)state;
     assert_int_equal(send(ends[0], "x", 1, 0), 1);
     assert_true(cut_request_take(ends[1], &taken, &reply_fd) < 0);
     assert_int_equal(send(ends[0], &wanted, sizeof wanted, 0), sizeof wanted); /* without an end */
     assert_true(cut_request_take(ends[1], &taken, &reply_fd) < 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_request_gets_its_reply, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_end_of_the_importer_ends_the_wait, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_reply_without_requester_is_lost, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(both_see_the_end_of_requests, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_no_request_is_refused, set_up, tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

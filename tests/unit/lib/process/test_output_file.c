@@ -275,30 +275,6 @@ TEST_WITH(whole_or_not_at_all, make_folder, remove_folder)
     expect(target, "new");
 }
 
-TEST_WITH(replaces_only_when_reported, make_folder, remove_folder)
-{
-    struct output_file file;
-    struct error err;
-    struct stat status;
-
-    put(target, "old");
-    assert_int_equal(chmod(target, 0640), 0);
-    assert_int_equal(output_file_open(&file, target, false, 0666, &err), ERROR_EXISTS);
-    assert_non_null(strstr(err.text, "--force"));
-    output_file_close(&file);
-    begin(&file, target, true);
-    expect(target, "old");
-    output_file_close(&file); /* given up */
-    expect(target, "old");
-    begin(&file, target, true);
-    assert_int_equal(output_file_commit(&file, NULL), 0);
-    output_file_close(&file);
-    expect(target, "new");
-    assert_int_equal(stat(target, &status), 0);
-    assert_int_equal(status.st_mode & 0777, 0640);
-    assert_int_equal(n_files(), 1);
-}
-
 /* A file that another process made between open and commit stays. */
 TEST_WITH(never_replaces_a_file_created_since_open, make_folder, remove_folder)
 {
@@ -339,44 +315,6 @@ TEST_WITH(links_are_not_followed, make_folder, remove_folder)
     expect(target, "new");
     assert_int_equal(lstat(target, &status), 0);
     assert_true(S_ISREG(status.st_mode));
-}
-
-TEST_WITH(devices_are_written_directly, make_folder, remove_folder)
-{
-    struct output_file file;
-    char text[8] = "";
-    int fd;
-
-    assert_int_equal(mkfifo(target, 0600), 0);
-    fd = open(target, O_RDWR | O_CLOEXEC);
-    assert_true(fd >= 0);
-    begin(&file, target, false);
-    assert_null(file.temporary);
-    assert_int_equal(output_file_commit(&file, NULL), 0);
-    output_file_close(&file);
-    assert_int_equal(read(fd, text, sizeof(text)), 3);
-    assert_string_equal(text, "new");
-    (void)close(fd);
-    assert_int_equal(n_files(), 1);
-    begin(&file, "/dev/null", false);
-    assert_int_equal(output_file_commit(&file, NULL), 0);
-    output_file_close(&file);
-}
-
-TEST_WITH(inputs_are_no_outputs, make_folder, remove_folder)
-{
-    struct error err;
-
-    put(target, "log");
-    assert_int_equal(link(target, other), 0);
-    assert_int_equal(output_file_check_input(target, target, &err), ERROR_USAGE);
-    assert_int_equal(output_file_check_input(other, target, &err), ERROR_USAGE);
-    assert_non_null(strstr(err.text, other));
-    assert_int_equal(unlink(other), 0);
-    assert_int_equal(output_file_check_input(other, target, &err), 0);
-    assert_int_equal(symlink(target, other), 0);
-    assert_int_equal(output_file_check_input(other, target, &err), ERROR_USAGE);
-    assert_int_equal(output_file_check_input(target, NULL, &err), 0);
 }
 
 /* OF-5 */

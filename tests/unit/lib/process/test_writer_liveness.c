@@ -32,21 +32,6 @@ static struct log_header begin_log(void)
                                .start_unix_ns = now_ns(CLOCK_REALTIME)};
 }
 
-TEST(the_writer_itself)
-{
-    struct log_header header = begin_log();
-
-    assert_true(writer_liveness_writes(getpid(), &header));
-    assert_false(writer_liveness_writes(0, &header)); /* no process */
-}
-
-TEST(nothing_recorded_yet)
-{
-    struct log_header header = {.start_unix_ns = 0};
-
-    assert_true(writer_liveness_writes(getpid(), &header));
-}
-
 /* The log began a minute after the machine, and this process later than that. */
 TEST(a_later_process_has_the_pid)
 {
@@ -68,20 +53,6 @@ TEST(the_machine_was_started_again)
     header.start_unix_ns -= now_ns(CLOCK_BOOTTIME) + UINT64_C(86400) * 1000000000;
     header.start_monotonic_ns += UINT64_C(86400) * 1000000000;
     assert_false(writer_liveness_writes(getpid(), &header));
-}
-
-TEST(a_process_that_ended)
-{
-    struct log_header header = begin_log();
-    pid_t pid = fork();
-    siginfo_t info;
-
-    if (pid == 0)
-        _exit(0);
-    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-    assert_false(writer_liveness_writes(pid, &header)); /* not waited for yet */
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_false(writer_liveness_writes(pid, &header));
 }
 
 static void set_descriptors(rlim_t n)
@@ -274,13 +245,6 @@ TEST(a_lease_is_waited_for)
     close(ready[0]);
     close(ready[1]);
     unlink(path);
-}
-
-TEST(opening_a_missing_file_does_not_wait)
-{
-    assert_int_equal(writer_liveness_open("/nowhere/at/all", O_RDONLY | O_CLOEXEC | O_NONBLOCK),
-                     -1);
-    assert_int_equal(errno, ENOENT);
 }
 
 TEST(opening_a_pipe_does_not_wait)

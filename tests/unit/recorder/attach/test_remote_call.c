@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Which threads are known not to execute the collector's code. */
 #include "recorder/attach/remote_call.h"
+#include "tests/lib/unit.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     KERNEL_SIGNAL_BYTES = 8,
@@ -61,32 +54,20 @@ static bool is_outside(uint64_t signals, bool has_code)
 }
 
 /* The most that libc lets a program block: not the two signals that it uses itself. */
-static void a_program_blocks_its_signals(void **unused)
+TEST(a_program_blocks_its_signals)
 {
-    (void)unused;
     assert_true(is_outside(0, true));
     assert_true(is_outside(~(UINT64_C(3) << (32 - 1)), true));
 }
 
 /* As the collector's code does, on any stack. */
-static void all_are_blocked_on_the_way(void **unused)
+TEST(all_are_blocked_on_the_way)
 {
-    (void)unused;
     assert_false(is_outside(UINT64_MAX, true));
 }
 
 /* As a worker of io_uring, which the kernel made. */
-static void without_code_it_is_not_on_the_way(void **unused)
+TEST(without_code_it_is_not_on_the_way)
 {
-    (void)unused;
     assert_true(is_outside(UINT64_MAX, false));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_program_blocks_its_signals),
-                                       cmocka_unit_test(all_are_blocked_on_the_way),
-                                       cmocka_unit_test(without_code_it_is_not_on_the_way)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,21 +2,14 @@
 /* This system's ld.so has such code; one with another beginning, or that calls an incomplete
  * function, has none. */
 #include "recorder/attach/scratch_code.h"
+#include "tests/lib/unit.h"
 
 #include <elf.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static const char loader[] = "/lib64/ld-linux-x86-64.so.2";
 
@@ -66,14 +59,13 @@ static bool find_in_copy(size_t n, struct scratch_code *ret_code)
     return is_found;
 }
 
-static void test_here(void **state)
+TEST(test_here)
 {
     struct scratch_code code;
     struct scratch_code copied;
     size_t n = load();
     char *path = realpath(loader, NULL); /* as the kernel names it */
 
-    (void)state;
     assert_non_null(path);
     assert_true(scratch_code_find(path, &code));
     free(path);
@@ -83,30 +75,28 @@ static void test_here(void **state)
     assert_non_null(memmem(bytes, n, code.bytes, SCRATCH_CODE_BYTES));
 }
 
-static void test_another_entry(void **state)
+TEST(test_another_entry)
 {
     struct scratch_code code;
     size_t n = load();
 
-    (void)state;
     bytes[entry_offset()] ^= 1;
     assert_false(find_in_copy(n, &code));
 }
 
 /* The call leads behind the beginning of the function. */
-static void test_no_function(void **state)
+TEST(test_no_function)
 {
     struct scratch_code code;
     size_t n = load();
 
-    (void)state;
     bytes[entry_offset() + 4] += 4;
     assert_false(find_in_copy(n, &code));
 }
 
 /* A process may have any file at the path of its ld.so: it must neither block the recorder nor keep
  * it busy. */
-static void test_hostile(void **state)
+TEST(test_hostile)
 {
     const Elf64_Ehdr *header = (const void *)bytes;
     char path[] = "/tmp/once_code.XXXXXX";
@@ -114,7 +104,6 @@ static void test_hostile(void **state)
     struct scratch_code code;
     size_t n = load();
 
-    (void)state;
     (void)alarm(20);
     bytes[entry_offset() + 4] += 4;
     for (unsigned i = 0; i < header->e_phnum; i++) {
@@ -131,25 +120,13 @@ static void test_hostile(void **state)
     (void)alarm(0);
 }
 
-static void test_no_loader(void **state)
+TEST(test_no_loader)
 {
     struct scratch_code code;
 
-    (void)state;
     assert_false(scratch_code_find("/proc/self/exe", &code));
     assert_false(scratch_code_find("/dev/null", &code));
     assert_false(scratch_code_find("/nowhere", &code));
     load();
     assert_false(find_in_copy(100, &code));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_here),        cmocka_unit_test(test_another_entry),
-        cmocka_unit_test(test_no_function), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_no_loader),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

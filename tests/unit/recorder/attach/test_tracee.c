@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Which process is named as tracer of a thread that cannot be traced. */
 #include "recorder/attach/tracee.h"
+#include "tests/lib/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -15,10 +12,6 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static pid_t start(void)
 {
@@ -65,13 +58,12 @@ static void *hold(void *context)
 }
 
 /* As a joined thread may be, which the kernel is still about to end. */
-static void a_thread_of_the_recorder_is_no_debugger(void **unused)
+TEST(a_thread_of_the_recorder_is_no_debugger)
 {
     struct holder holder = {.pid = start()};
     struct error err;
     pthread_t thread;
 
-    (void)unused;
     assert_int_equal(pthread_barrier_init(&holder.barrier, NULL, 2), 0);
     assert_int_equal(pthread_create(&thread, NULL, hold, &holder), 0);
     pthread_barrier_wait(&holder.barrier);
@@ -85,7 +77,7 @@ static void a_thread_of_the_recorder_is_no_debugger(void **unused)
     end(holder.pid);
 }
 
-static void another_process_is(void **unused)
+TEST(another_process_is)
 {
     const pid_t pid = start();
     const pid_t parent = getpid();
@@ -94,7 +86,6 @@ static void another_process_is(void **unused)
     struct error err;
     pid_t other;
 
-    (void)unused;
     assert_int_equal(pipe(ready), 0);
     other = fork();
     assert_true(other >= 0);
@@ -113,12 +104,4 @@ static void another_process_is(void **unused)
     end(other);
     end(pid);
     assert_int_equal(close(ready[0]) | close(ready[1]), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_thread_of_the_recorder_is_no_debugger),
-                                       cmocka_unit_test(another_process_is)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/image/image_writer.h"
 #include "recorder/image/pointer_filter.h"
+#include "tests/lib/unit.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 #include <zstd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     PAGE = 4096
@@ -43,7 +35,7 @@ static size_t read_section(FILE *file, uint32_t kind)
     return n;
 }
 
-static void only_pointers_are_written(void **state)
+TEST(only_pointers_are_written)
 {
     static const struct image_range ranges[] = {{.start = 0x10000, .end = 0x12000},
                                                 {.start = 0x12000, .end = 0x13000},
@@ -70,7 +62,6 @@ static void only_pointers_are_written(void **state)
     struct error err;
     FILE *file;
 
-    (void)state;
     g_copy[1][0] = 0xffff;    /* below the first range */
     g_copy[1][1] = 0x10000;   /* its first byte */
     g_copy[1][63] = 0x13000;  /* one byte behind a range */
@@ -111,11 +102,4 @@ static void only_pointers_are_written(void **state)
     (void)unlink(words_path);
     (void)close(target_fd);
     (void)close(contents.words_fd);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(only_pointers_are_written)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

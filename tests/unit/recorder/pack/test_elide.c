@@ -3,16 +3,10 @@
 #include "lib/totals/report_classes.h"
 #include "recorder/pack/elide.h"
 #include "recorder/pack/last_frees.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     MAX_WORDS = LOG_SEGMENT_PAYLOAD_BYTES / 8,
@@ -178,21 +172,8 @@ static int tear_down(void **state)
 
 /* ---- which blocks ---- */
 
-static void short_lived_blocks_are_elided(void **state)
-{
-    struct fixture *fixture = *state;
-
-    for (int i = 0; i < 100; i++)
-        add_pair(fixture, 9, 0x1000, 32);
-    assert_int_equal(elide(fixture, 1), 100);
-    assert_int_equal(fixture->result.n_events, 200);
-    assert_int_equal(count_kind(fixture, LOG_ELIDED), 1);
-    assert_int_equal(fixture->after.lifetime_ns, 1000);
-    assert_int_equal(elide(fixture, 0), 0); /* no clock */
-}
-
 /* The first block of a program is no exception, however long the program runs. */
-static void age_and_size_decide(void **state)
+TEST_WITH(age_and_size_decide, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -214,7 +195,7 @@ static void age_and_size_decide(void **state)
     assert_int_equal(elide(fixture, 2), 13);
 }
 
-static void reallocated_and_moved_blocks_stay(void **state)
+TEST_WITH(reallocated_and_moved_blocks_stay, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     uint64_t *words;
@@ -232,7 +213,7 @@ static void reallocated_and_moved_blocks_stay(void **state)
     assert_int_equal(elide(fixture, 1), 10);
 }
 
-static void groups_are_separate(void **state)
+TEST_WITH(groups_are_separate, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -251,7 +232,7 @@ static void groups_are_separate(void **state)
 }
 
 /* CU-3 */
-static void blocks_that_another_thread_freed_stay(void **state)
+TEST_WITH(blocks_that_another_thread_freed_stay, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -270,7 +251,7 @@ static void blocks_that_another_thread_freed_stay(void **state)
 }
 
 /* A thread that continues the segment of another one, under its own number or the same. */
-static void threads_of_a_segment_are_separate(void **state)
+TEST_WITH(threads_of_a_segment_are_separate, set_up, tear_down)
 {
     static const unsigned kinds[] = {LOG_THREAD, LOG_NEXT_OWNER};
     struct fixture *fixture = *state;
@@ -287,7 +268,7 @@ static void threads_of_a_segment_are_separate(void **state)
 }
 
 /* Readers look at all live blocks there. */
-static void blocks_that_live_at_another_event_stay(void **state)
+TEST_WITH(blocks_that_live_at_another_event_stay, set_up, tear_down)
 {
     static const unsigned kinds[] = {LOG_PHASE, LOG_TRACING, LOG_MARK, LOG_FORK, LOG_END};
     struct fixture *fixture = *state;
@@ -304,23 +285,7 @@ static void blocks_that_live_at_another_event_stay(void **state)
     assert_int_equal(count_kind(fixture, LOG_ELIDED), n);
 }
 
-/* Mappings are no reason to look at blocks. */
-static void blocks_that_live_at_a_mapping_are_elided(void **state)
-{
-    static const unsigned kinds[] = {LOG_MMAP, LOG_MUNMAP, LOG_BRK, LOG_RESIDENT, LOG_FAILURE};
-    struct fixture *fixture = *state;
-    const size_t n = sizeof(kinds) / sizeof(*kinds);
-
-    for (size_t i = 0; i < n; i++) {
-        allocate(fixture, 9, 0x1000, 32);
-        add(fixture, kinds[i], 0, 0x5000);
-        add(fixture, LOG_FREE, 10, 0x1000);
-    }
-    assert_int_equal(elide(fixture, 1), n);
-    assert_int_equal(count_kind(fixture, LOG_ELIDED), 1);
-}
-
-static void segments_with_pools_stay(void **state)
+TEST_WITH(segments_with_pools_stay, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -330,58 +295,7 @@ static void segments_with_pools_stay(void **state)
     assert_int_equal(elide(fixture, 1), 0);
 }
 
-/* CU-5 */
-static void early_events_stay(void **state)
-{
-    struct fixture *fixture = *state;
-    const size_t n_pair_words = log_event_words(LOG_ALLOC) + log_event_words(LOG_FREE);
-
-    for (int i = 0; i < 20; i++) {
-        add_pair(fixture, 9, 0x1000, 16);
-        fixture->time += 90;
-    }
-    fixture->from_ticks = BASE + 505;
-    assert_int_equal(elide(fixture, 1), 14);
-    assert_memory_equal(fixture->result.payload, fixture->words, 6 * n_pair_words * 8);
-    fixture->from_ticks = UINT64_MAX;
-    assert_int_equal(elide(fixture, 1), 0);
-}
-
 /* ---- totals ---- */
-
-static void classes_are_kept(void **state)
-{
-    struct fixture *fixture = *state;
-    uint64_t n_by_lifetime[LIFETIME_CLASSES] = {0};
-    const uint32_t n = 300;
-
-    for (uint64_t i = 0; i < n; i++) {
-        allocate(fixture, 9, 0x1000, (i % 50) * 7 | (i & 15) << LOG_SIZE_BITS);
-        fixture->time += i % 10 * 90;
-        n_by_lifetime[lifetime_class_of(i % 10 * 90)]++;
-        add(fixture, LOG_FREE, 10, 0x1000);
-    }
-    assert_int_equal(elide(fixture, 1), n);
-    assert_memory_equal(fixture->after.by_lifetime, n_by_lifetime, sizeof(n_by_lifetime));
-}
-
-static void temporary_blocks_are_counted(void **state)
-{
-    struct fixture *fixture = *state;
-
-    for (uint64_t i = 0; i < 100; i++) {
-        allocate(fixture, 9, 0x2000, 3000);
-        add_pair(fixture, 9, 0x3000, 24);   /* none between */
-        add(fixture, LOG_FREE, 10, 0x2000); /* one */
-        allocate(fixture, 9, 0x4000, 5);
-        add_pair(fixture, 9, 0x5000, 5);
-        allocate(fixture, 9, 0x6000, 5);
-        add(fixture, LOG_FREE, 10, 0x4000); /* two */
-        add(fixture, LOG_FREE, 10, 0x6000);
-    }
-    assert_int_equal(elide(fixture, 1), 500);
-    assert_int_equal(fixture->after.n_temporary, 400);
-}
 
 /* Other allocations before the block there is freed, as the importer counts them. */
 static uint64_t allocations_until_free(const struct fixture *fixture, uint64_t address)
@@ -403,7 +317,7 @@ static uint64_t allocations_until_free(const struct fixture *fixture, uint64_t a
 }
 
 /* CU-4 */
-static void readers_see_the_same_temporary_blocks(void **state)
+TEST_WITH(readers_see_the_same_temporary_blocks, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -424,7 +338,7 @@ static void readers_see_the_same_temporary_blocks(void **state)
     }
 }
 
-static void totals_are_not_late(void **state)
+TEST_WITH(totals_are_not_late, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     const uint64_t *words;
@@ -440,7 +354,7 @@ static void totals_are_not_late(void **state)
     assert_int_equal(count_kind(fixture, LOG_ELIDED), 5);
 }
 
-static void sums_hold_for_many_stacks(void **state)
+TEST_WITH(sums_hold_for_many_stacks, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     uint64_t random = 7;
@@ -458,7 +372,7 @@ static void sums_hold_for_many_stacks(void **state)
 }
 
 /* CU-2: where no two blocks are alike, totals take more room than events. */
-static void different_blocks_fit_or_stay(void **state)
+TEST_WITH(different_blocks_fit_or_stay, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -468,29 +382,4 @@ static void different_blocks_fit_or_stay(void **state)
     while (fixture->n_words + 5 <= MAX_WORDS)
         add_pair(fixture, 1000 + fixture->n_words, 0x1000, 16);
     assert_int_equal(elide(fixture, 1), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(short_lived_blocks_are_elided, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(age_and_size_decide, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(reallocated_and_moved_blocks_stay, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(groups_are_separate, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(blocks_that_another_thread_freed_stay, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(threads_of_a_segment_are_separate, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(blocks_that_live_at_another_event_stay, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(blocks_that_live_at_a_mapping_are_elided, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(segments_with_pools_stay, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(early_events_stay, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(classes_are_kept, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(temporary_blocks_are_counted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(readers_see_the_same_temporary_blocks, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(totals_are_not_late, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(sums_hold_for_many_stacks, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(different_blocks_fit_or_stay, set_up, tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,24 +11,18 @@
 #include "recorder/pack/frame_index.h"
 #include "recorder/pack/packed_log.h"
 #include "recorder/session/recording.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/recorder/fake_collector.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_EVENTS = 600000, /* three times what the pool holds */
@@ -222,9 +216,10 @@ static void check_all_there(uint64_t want_trailers)
 
 /* ---- the tests ------------------------------------------------------------------------------- */
 
-static void nothing_is_lost_undisturbed(void **state)
+TESTS_WITH(make_folder, remove_folder);
+
+TEST(nothing_is_lost_undisturbed)
 {
-    (void)state;
     assert_int_equal(record(""), 0);
     assert_int_not_equal(access(live_path, F_OK), 0);
     check_all_there(1);
@@ -261,13 +256,12 @@ static void kill_at(const char *point, uint64_t want_trailers)
     check_all_there(1);
 }
 
-static void nothing_is_lost_at_any_step(void **state)
+TEST(nothing_is_lost_at_any_step)
 {
     static const char *const points[] = {"taken",    "encoded",   "appended", "packed",
                                          "freed",    "recycled",  "defined",  "encoded:40",
                                          "packed:7", "appended:9"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(points) / sizeof(*points); i++)
         kill_at(points[i], 0);
     kill_at("trailer", 0);
@@ -277,14 +271,13 @@ static void nothing_is_lost_at_any_step(void **state)
 /* ---- a program that damages its live log ----------------------------------------------------- */
 
 /* While the recorder stood still between two looks, the program added far more than it had seen. */
-static void a_pool_may_grow_at_any_time(void **state)
+TEST(a_pool_may_grow_at_any_time)
 {
     struct fake_collector fake;
     struct recording *recording;
     pid_t recorder;
     int status;
 
-    (void)state;
     setenv("MTRACE_RECORD_FAULT", "unlinked:1:19" /* SIGSTOP */, 1);
     is_program_gone = 0;
     signal(SIGUSR1, note_end);
@@ -347,7 +340,7 @@ static void end(struct recording *recording, struct fake_collector *fake,
 }
 
 /* Packed data is kept, with its process; the file says that the rest is missing. */
-static void a_live_log_may_be_cut(void **state)
+TEST(a_live_log_may_be_cut)
 {
     const uint64_t run_id_bytes = offsetof(struct log_header, run_id);
     struct fake_collector fake;
@@ -358,7 +351,6 @@ static void a_live_log_may_be_cut(void **state)
     uint32_t n_packed;
     FILE *file;
 
-    (void)state;
     fake_collector_event(&fake);
     assert_int_equal(truncate(live_path, 0), 0);
     assert_int_equal(recording_step(recording, 1, &n_packed, NULL), 0);
@@ -376,13 +368,12 @@ static void a_live_log_may_be_cut(void **state)
 }
 
 /* 64 GiB of holes: only as much is looked at as --max-live allows. */
-static void a_live_log_may_be_made_huge(void **state)
+TEST(a_live_log_may_be_made_huge)
 {
     struct fake_collector fake;
     struct recording *recording = begin(&fake, 30000);
     struct recording_totals totals;
 
-    (void)state;
     if (ftruncate(fake.log.fd, LOG_FILE_HEADER_BYTES + (off_t)LOG_MAX_SEGMENTS * LOG_SEGMENT_BYTES)
         != 0) {
         recording_discard(recording);
@@ -418,7 +409,7 @@ static void scribble(struct fake_collector *fake)
     }
 }
 
-static void a_live_log_may_be_overwritten_during_packing(void **state)
+TEST(a_live_log_may_be_overwritten_during_packing)
 {
     struct fake_collector fake;
     struct recording *recording = begin(&fake, N_EVENTS / 8);
@@ -426,7 +417,6 @@ static void a_live_log_may_be_overwritten_during_packing(void **state)
     uint32_t n_packed;
     pid_t scribbler = fork();
 
-    (void)state;
     if (scribbler == 0)
         scribble(&fake);
     for (uint64_t i = 0; i < 300; i++)
@@ -451,11 +441,10 @@ static void pack_some(struct recording *recording, struct fake_collector *fake)
 
 /* LI-3: though what the header says of the clocks is hardly more than another shift the second
  * time, or nothing the first time. */
-static void all_events_are_rounded_alike(void **state)
+TEST(all_events_are_rounded_alike)
 {
     static const uint64_t first_ticks[] = {124900000, 0};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(first_ticks) / sizeof(*first_ticks); i++) {
         struct recording *recording;
         struct fake_collector fake;
@@ -494,7 +483,7 @@ static void all_events_are_rounded_alike(void **state)
 }
 
 /* Other users must not read the program's memory. */
-static void logs_are_their_owners(void **state)
+TEST(logs_are_their_owners)
 {
     struct fake_collector fake;
     struct recording_totals totals;
@@ -502,7 +491,6 @@ static void logs_are_their_owners(void **state)
     struct stat status;
     mode_t mask = umask(0);
 
-    (void)state;
     recording = begin(&fake, 1);
     assert_int_equal(stat(live_path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
@@ -514,12 +502,11 @@ static void logs_are_their_owners(void **state)
 
 /* A check whether a log is being recorded neither looks like its recorder nor blocks the recorder's
  * lock. */
-static void checks_for_a_recorder_change_nothing(void **state)
+TEST(checks_for_a_recorder_change_nothing)
 {
     struct packed_log log;
     int looker;
 
-    (void)state;
     assert_int_equal(packed_log_create(path, true, &log, NULL), 0);
     assert_true(file_lock_is_taken(path));
     assert_int_equal(flock(log.fd, LOCK_UN), 0);
@@ -534,21 +521,4 @@ static void checks_for_a_recorder_change_nothing(void **state)
     assert_true(file_lock_is_taken(path));
     packed_log_close(&log);
     assert_false(file_lock_is_taken(path));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_lost_undisturbed),
-        cmocka_unit_test(nothing_is_lost_at_any_step),
-        cmocka_unit_test(a_pool_may_grow_at_any_time),
-        cmocka_unit_test(a_live_log_may_be_cut),
-        cmocka_unit_test(a_live_log_may_be_made_huge),
-        cmocka_unit_test(a_live_log_may_be_overwritten_during_packing),
-        cmocka_unit_test(all_events_are_rounded_alike),
-        cmocka_unit_test(logs_are_their_owners),
-        cmocka_unit_test(checks_for_a_recorder_change_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

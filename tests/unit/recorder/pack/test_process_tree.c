@@ -2,15 +2,10 @@
 /* Which processes are missing at the end of a run: from definitions in any order, and the ends of
  * logs. */
 #include "recorder/pack/process_tree.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     PARENT = 4000001, /* no process has these, so no name is found */
@@ -58,20 +53,8 @@ static uint32_t count(enum process_tree_status status)
     return process_tree_list(process_tree, status, who, sizeof(who));
 }
 
-static void one_without_log_is_missing(void **state)
+TEST_WITH(processes_without_log_space_are_reported_separately, make, destroy)
 {
-    (void)state;
-    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "/tmp/run.dat.200.0.live");
-    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "/tmp/run.dat.200.0.live");
-    assert_int_equal(count(PROCESS_TREE_NO_LOG), 1);
-    assert_string_equal(who, "4000002");
-    process_tree_note_log(process_tree, CHILD, true);
-    assert_int_equal(count(PROCESS_TREE_NO_LOG), 0);
-}
-
-static void processes_without_log_space_are_reported_separately(void **state)
-{
-    (void)state;
     define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "");
     process_tree_note_no_room(process_tree, CHILD);
     assert_int_equal(count(PROCESS_TREE_NO_LOG), 0);
@@ -85,9 +68,8 @@ static void processes_without_log_space_are_reported_separately(void **state)
 }
 
 /* An unpacked log is reported as such. */
-static void a_raw_log_is_a_log(void **state)
+TEST_WITH(a_raw_log_is_a_log, make, destroy)
 {
-    (void)state;
     define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "");
     process_tree_note_raw(process_tree, CHILD);
     assert_int_equal(count(PROCESS_TREE_NO_LOG), 0);
@@ -97,21 +79,9 @@ static void a_raw_log_is_a_log(void **state)
     assert_int_equal(count(PROCESS_TREE_WENT_ON), 0);
 }
 
-static void the_latest_word_counts(void **state)
-{
-    (void)state;
-    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_CAME_TO_NOTHING, 7, "");
-    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 6, "");
-    assert_int_equal(count(PROCESS_TREE_NO_LOG), 0);
-    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 8, "");
-    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_CAME_TO_NOTHING, 7, "");
-    assert_int_equal(count(PROCESS_TREE_NO_LOG), 1);
-}
-
 /* Its log has the PID of its own namespace, which belongs to another process here. */
-static void one_in_another_pid_namespace_is_not_missing(void **state)
+TEST_WITH(one_in_another_pid_namespace_is_not_missing, make, destroy)
 {
-    (void)state;
     define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "/tmp/run.dat.200.0.live");
     process_tree_note_log(process_tree, 1, false);
     process_tree_note_renamed(process_tree, PARENT);
@@ -123,27 +93,8 @@ static void one_in_another_pid_namespace_is_not_missing(void **state)
                      2); /* the owner of the existing log is not known */
 }
 
-/* Logs of later images may be finished before those of earlier ones. */
-static void an_exec_without_successor_is_reported(void **state)
+TEST_WITH(a_process_that_may_still_create_a_log_is_expected, make, destroy)
 {
-    (void)state;
-    define(LOG_DEF_PROCESS, 0, 0, 1, "/usr/bin/env");
-    assert_int_equal(count(PROCESS_TREE_RUNNING), 1);
-    process_tree_note_end(process_tree, PARENT, LOG_END_EXEC, 1000, 0);
-    assert_int_equal(count(PROCESS_TREE_WENT_ON), 1);
-    assert_string_equal(who, "4000001 (env)");
-    process_tree_note_log(process_tree, PARENT, true);
-    assert_int_equal(count(PROCESS_TREE_RUNNING), 1);
-    process_tree_note_end(process_tree, PARENT, LOG_END_EXIT, 2000, 3);
-    assert_int_equal(count(PROCESS_TREE_INCOMPLETE), 1);
-    process_tree_note_log(process_tree, PARENT, true);
-    process_tree_note_end(process_tree, PARENT, LOG_END_EXEC, 1500, 0);
-    assert_int_equal(count(PROCESS_TREE_WENT_ON), 0);
-}
-
-static void a_process_that_may_still_create_a_log_is_expected(void **state)
-{
-    (void)state;
     assert_false(process_tree_is_expecting(process_tree));
     define(LOG_DEF_CHILD, (uint64_t)getpid(), LOG_CHILD_BEGINS, 5, "");
     assert_true(process_tree_is_expecting(process_tree)); /* it is alive */
@@ -156,9 +107,8 @@ static void a_process_that_may_still_create_a_log_is_expected(void **state)
     assert_false(process_tree_is_expecting(process_tree));
 }
 
-static void long_lists_are_cut(void **state)
+TEST_WITH(long_lists_are_cut, make, destroy)
 {
-    (void)state;
     for (uint64_t pid = 4000010; pid < 4000060; pid++)
         define(LOG_DEF_CHILD, pid, LOG_CHILD_BEGINS, 5, "");
     assert_int_equal(count(PROCESS_TREE_NO_LOG), 50);
@@ -167,33 +117,13 @@ static void long_lists_are_cut(void **state)
     assert_true(strlen(who) < 12);
 }
 
-static void lengths_are_checked(void **state)
+TEST_WITH(lengths_are_checked, make, destroy)
 {
     _Alignas(LOG_DEF_ALIGN) struct log_def def = {
         .kind = LOG_DEF_PROCESS, .magic = LOG_DEF_MAGIC, .text_bytes = 65535};
 
-    (void)state;
     process_tree_learn(process_tree, PARENT, &def, sizeof(def));
     process_tree_learn(process_tree, PARENT, &def, sizeof(def) - 1);
     assert_int_equal(count(PROCESS_TREE_RUNNING), 1);
     assert_null(strchr(who, '('));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_without_log_is_missing, make, destroy),
-        cmocka_unit_test_setup_teardown(processes_without_log_space_are_reported_separately, make,
-                                        destroy),
-        cmocka_unit_test_setup_teardown(a_raw_log_is_a_log, make, destroy),
-        cmocka_unit_test_setup_teardown(the_latest_word_counts, make, destroy),
-        cmocka_unit_test_setup_teardown(one_in_another_pid_namespace_is_not_missing, make, destroy),
-        cmocka_unit_test_setup_teardown(an_exec_without_successor_is_reported, make, destroy),
-        cmocka_unit_test_setup_teardown(a_process_that_may_still_create_a_log_is_expected, make,
-                                        destroy),
-        cmocka_unit_test_setup_teardown(long_lists_are_cut, make, destroy),
-        cmocka_unit_test_setup_teardown(lengths_are_checked, make, destroy),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

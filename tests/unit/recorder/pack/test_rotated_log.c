@@ -3,19 +3,13 @@
  * later. Rotated files have a limit, whatever happens to the follower; removed files make room. */
 #include "lib/logfile/log_rotation.h"
 #include "recorder/pack/rotated_log.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static char folder[] = "/tmp/mtrace-test-generations-XXXXXX";
 static char path[48], first[64], second[64];
@@ -55,7 +49,9 @@ static bool is_there(const char *name)
     return stat(name, &status) == 0;
 }
 
-static void it_is_begun_once_there_is_room(void **state)
+TESTS_WITH(make_folder, remove_folder);
+
+TEST(it_is_begun_once_there_is_room)
 {
     const struct log_header file = {.run_id = 1};
     const char frame[4096] = {1};
@@ -63,7 +59,6 @@ static void it_is_begun_once_there_is_room(void **state)
     struct rotated_log rotated;
     struct error err;
 
-    (void)state;
     rotated_log_init(&rotated, path, &run);
     rotated.max_bytes = LOG_FILE_HEADER_BYTES + sizeof(frame);
     assert_int_equal(rotated_log_append(&rotated, &file, frame, sizeof(frame), &err), 0);
@@ -102,14 +97,13 @@ static size_t append(struct rotated_log *rotated, size_t most)
     return n;
 }
 
-static void rotated_files_of_all_logs_have_one_limit(void **state)
+TEST(rotated_files_of_all_logs_have_one_limit)
 {
     const uint64_t bound = LOG_ROTATION_MAX * LOG_ROTATION_BYTES;
     struct rotated_log_run run = {.log_path = path};
     struct rotated_log parent, child;
     char child_path[64];
 
-    (void)state;
     (void)snprintf(child_path, sizeof(child_path), "%s.7.0", path);
     rotated_log_init(&parent, path, &run);
     rotated_log_init(&child, child_path, &run);
@@ -132,28 +126,16 @@ static void rotated_files_of_all_logs_have_one_limit(void **state)
     log_rotation_remove(child_path);
 }
 
-static void a_log_without_a_header_is_not_made_to_look_like_another_file(void **state)
+TEST(a_log_without_a_header_is_not_made_to_look_like_another_file)
 {
     const struct log_header file = {.run_id = 1};
     struct packed_log log;
     struct error err;
 
-    (void)state;
     assert_int_equal(packed_log_create(path, true, &log, &err), 0);
     failure = ENOSPC;
     assert_int_not_equal(packed_log_write_header(&log, &file, &err), 0);
     failure = 0;
     packed_log_close(&log);
     assert_int_equal(packed_log_check_target(path, true, &err), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_begun_once_there_is_room),
-        cmocka_unit_test(rotated_files_of_all_logs_have_one_limit),
-        cmocka_unit_test(a_log_without_a_header_is_not_made_to_look_like_another_file),
-    };
-
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -4,19 +4,13 @@
 #include "lib/base/clock_pair.h"
 #include "lib/base/monotonic.h"
 #include "recorder/session/recording.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/recorder/fake_collector.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_PAIRS = 1000,
@@ -134,7 +128,7 @@ static void assert_elided(struct fixture *fixture)
     assert_in_range(n_elided_of(fixture, monotonic_now_ns()), N_PAIRS / 4, N_PAIRS);
 }
 
-static void new_segments_are_elided(void **state)
+TEST_WITH(new_segments_are_elided, begin, end)
 {
     struct fixture *fixture = *state;
 
@@ -142,7 +136,7 @@ static void new_segments_are_elided(void **state)
     assert_elided(fixture);
 }
 
-static void segments_that_may_have_been_read_are_not_elided(void **state)
+TEST_WITH(segments_that_may_have_been_read_are_not_elided, begin, end)
 {
     struct fixture *fixture = *state;
 
@@ -156,7 +150,7 @@ static void segments_that_may_have_been_read_are_not_elided(void **state)
 
 /* Waiting segments are elided though they are old, but not those that were already reported to
  * stay. */
-static void waiting_segments_are_elided(void **state)
+TEST_WITH(waiting_segments_are_elided, begin, end)
 {
     struct fixture *fixture = *state;
 
@@ -169,7 +163,7 @@ static void waiting_segments_are_elided(void **state)
 }
 
 /* A thread may need long to fill a segment: without requests its blocks are elided all the same. */
-static void slow_segments_are_elided_until_a_request(void **state)
+TEST_WITH(slow_segments_are_elided_until_a_request, begin, end)
 {
     struct fixture *fixture = *state;
 
@@ -191,7 +185,7 @@ static void slow_segments_are_elided_until_a_request(void **state)
 
 /* A log from before its recorder (a child's): an earlier reader did not know that it would be
  * elided. */
-static void segments_from_before_the_recorder_are_not_elided(void **state)
+TEST_WITH(segments_from_before_the_recorder_are_not_elided, begin, end)
 {
     struct fixture *fixture = *state;
     uint64_t begun_ns = fixture->recording->packing->hold_ns;
@@ -202,7 +196,7 @@ static void segments_from_before_the_recorder_are_not_elided(void **state)
 }
 
 /* The program read its clocks long ago, and not well. */
-static void a_requested_time_is_held_after_a_pause(void **state)
+TEST_WITH(a_requested_time_is_held_after_a_pause, begin, end)
 {
     const struct timespec moment = {.tv_nsec = 1000000}, pause = {.tv_nsec = 200000000};
     struct fixture *fixture = *state;
@@ -225,7 +219,7 @@ static void a_requested_time_is_held_after_a_pause(void **state)
     assert_in_range(watermark_of(fixture), ticks, 2 * ticks_after - ticks + 1000000);
 }
 
-static void nothing_is_elided_before_a_requested_time(void **state)
+TEST_WITH(nothing_is_elided_before_a_requested_time, begin, end)
 {
     struct fixture *fixture = *state;
     uint64_t instant_ns = monotonic_now_ns();
@@ -239,7 +233,7 @@ static void nothing_is_elided_before_a_requested_time(void **state)
 }
 
 /* The time between the stamp of the program's marker and the arrival of its request. */
-static void nothing_is_elided_while_a_marker_may_come(void **state)
+TEST_WITH(nothing_is_elided_while_a_marker_may_come, begin, end)
 {
     struct fixture *fixture = *state;
     struct log_mailbox *request = live_log_mailbox(&fixture->fake.log);
@@ -252,22 +246,4 @@ static void nothing_is_elided_while_a_marker_may_come(void **state)
     assert_true(watermark_of(fixture) >= marker_ns);
     atomic_store(&request->phase, LOG_REQUEST_POSTED);
     assert_elided(fixture);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(new_segments_are_elided, begin, end),
-        cmocka_unit_test_setup_teardown(segments_that_may_have_been_read_are_not_elided, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(waiting_segments_are_elided, begin, end),
-        cmocka_unit_test_setup_teardown(slow_segments_are_elided_until_a_request, begin, end),
-        cmocka_unit_test_setup_teardown(a_requested_time_is_held_after_a_pause, begin, end),
-        cmocka_unit_test_setup_teardown(segments_from_before_the_recorder_are_not_elided, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(nothing_is_elided_before_a_requested_time, begin, end),
-        cmocka_unit_test_setup_teardown(nothing_is_elided_while_a_marker_may_come, begin, end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* An allocator inside an executable is recognized by the functions that the executable defines. */
 #include "recorder/patch/allocator.h"
+#include "tests/lib/unit.h"
 
 #include <elf.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 /* The least file that has a table of symbols: one of them. */
 struct file {
@@ -79,9 +71,10 @@ static int remove_path(void **state)
     return unlink(path);
 }
 
-static void is_known_by_name_with_and_without_prefix(void **state)
+TESTS_WITH(make_path, remove_path);
+
+TEST(is_known_by_name_with_and_without_prefix)
 {
-    (void)state;
     assert_string_equal(with_function("_rjem_malloc"), "jemalloc");
     assert_string_equal(with_function("_rjem_mallocx"), "jemalloc");
     assert_string_equal(with_function("je_malloc"), "jemalloc");
@@ -98,7 +91,7 @@ static void is_known_by_name_with_and_without_prefix(void **state)
     assert_string_equal(with_function("dlmalloc"), "dlmalloc");
 }
 
-static void others_are_not(void **state)
+TEST(others_are_not)
 {
     static const char *const names[] = {
         "",
@@ -113,31 +106,45 @@ static void others_are_not(void **state)
         "mallocx2",
         "a_name_that_is_longer_than_all_of_those_and_ends_as_one_of_them_mallocx"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         assert_null(with_function(names[i]));
     assert_null(allocator_inside("/proc/self/exe"));
 }
 
-static void only_what_the_executable_defines_counts(void **state)
+TEST(only_what_the_executable_defines_counts)
 {
     struct file dynamic = make_file("mi_malloc", STT_FUNC, 1, SHT_DYNSYM);
     struct file called = make_file("mi_malloc", STT_FUNC, SHN_UNDEF, SHT_DYNSYM);
     struct file data = make_file("mi_malloc", STT_OBJECT, 1, SHT_SYMTAB);
     struct file stripped = make_file("mi_malloc", STT_FUNC, 1, SHT_PROGBITS);
 
-    (void)state;
     assert_string_equal(inside(&dynamic, sizeof(dynamic)), "mimalloc");
     assert_null(inside(&called, sizeof(called)));
     assert_null(inside(&data, sizeof(data)));
     assert_null(inside(&stripped, sizeof(stripped)));
 }
 
-static void a_file_may_be_anything(void **state)
+TEST(a_file_is_read_once_until_it_changes)
+{
+    const char *executable = "/bin/sh"; /* older than any time of a file system is coarse */
+    const struct patch_plan *any = allocator_plan_inside(executable, true);
+    const struct patch_plan *proven = allocator_plan_inside(executable, false);
+
+    assert_ptr_not_equal(any, proven);
+    for (int i = 0; i < 3; i++) {
+        assert_ptr_equal(allocator_plan_inside(executable, true), any);
+        assert_ptr_equal(allocator_plan_inside(executable, false), proven);
+    }
+    assert_non_null(with_function("mi_malloc"));
+    assert_null(with_function("mi_nothing")); /* of the same size, within one tick */
+    assert_null(allocator_plan_inside("/nonexistent", true)->allocator);
+}
+
+/* Comes last: it leaves a pipe. */
+TEST(a_file_may_be_anything)
 {
     struct file whole = make_file("mi_malloc", STT_FUNC, 1, SHT_SYMTAB);
 
-    (void)state;
     for (size_t n = 0; n < sizeof(whole); n++)
         assert_null(inside(&whole, n));
     for (size_t at = 0; at < offsetof(struct file, names); at++) {
@@ -150,34 +157,4 @@ static void a_file_may_be_anything(void **state)
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_null(allocator_inside(path)); /* does not wait for a writer */
-}
-
-static void a_file_is_read_once_until_it_changes(void **state)
-{
-    const char *executable = "/bin/sh"; /* older than any time of a file system is coarse */
-    const struct patch_plan *any = allocator_plan_inside(executable, true);
-    const struct patch_plan *proven = allocator_plan_inside(executable, false);
-
-    (void)state;
-    assert_ptr_not_equal(any, proven);
-    for (int i = 0; i < 3; i++) {
-        assert_ptr_equal(allocator_plan_inside(executable, true), any);
-        assert_ptr_equal(allocator_plan_inside(executable, false), proven);
-    }
-    assert_non_null(with_function("mi_malloc"));
-    assert_null(with_function("mi_nothing")); /* of the same size, within one tick */
-    assert_null(allocator_plan_inside("/nonexistent", true)->allocator);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_known_by_name_with_and_without_prefix),
-        cmocka_unit_test(others_are_not),
-        cmocka_unit_test(only_what_the_executable_defines_counts),
-        cmocka_unit_test(a_file_is_read_once_until_it_changes),
-        cmocka_unit_test(a_file_may_be_anything),
-    };
-
-    return cmocka_run_group_tests(tests, make_path, remove_path);
 }

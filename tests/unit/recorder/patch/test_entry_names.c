@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A name identifies the function and its arguments; other names identify nothing. */
 #include "recorder/patch/entry_names.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
+#include "tests/lib/unit.h"
 
 static void is(const char *symbol, const char *allocator, const char *shape, enum log_call call)
 {
@@ -21,9 +13,8 @@ static void is(const char *symbol, const char *allocator, const char *shape, enu
     assert_int_equal(name.call, call);
 }
 
-static void functions_of_known_allocators_are(void **state)
+TEST(functions_of_known_allocators_are)
 {
-    (void)state;
     is("malloc", "malloc", "+s", LOG_CALL_MALLOC);
     is("_rjem_rallocx", "jemalloc", "=psf", LOG_CALL_RALLOCX);
     is("je_sdallocx", "jemalloc", "-p", LOG_CALL_MALLOC);
@@ -40,25 +31,23 @@ static void functions_of_known_allocators_are(void **state)
 
 /* The collector passes on five arguments; functions with more report all, so that none is
  * redirected. */
-static void all_arguments_of_long_calls_are_reported(void **state)
+TEST(all_arguments_of_long_calls_are_reported)
 {
-    (void)state;
     is("mi_recalloc_aligned_at", "mimalloc", "=pnsa-", LOG_CALL_REALLOCARRAY);
     is("mi_heap_rezalloc_aligned_at", "mimalloc", "=-psa-", LOG_CALL_REALLOC);
     is("mi_heap_recalloc_aligned_at", "mimalloc", "=-pnsa-", LOG_CALL_REALLOCARRAY);
     is("mi_theap_recalloc_aligned_at", "mimalloc", "=-pnsa-", LOG_CALL_REALLOCARRAY);
 }
 
-static void functions_without_hooks_are_listed(void **state)
+TEST(functions_without_hooks_are_listed)
 {
-    (void)state;
     is("mi_reallocf", "mimalloc", "?", LOG_CALL_REALLOC);
     is("mi_heap_reallocf", "mimalloc", "?", LOG_CALL_REALLOC);
     is("rpmalloc_heap_free", "rpmalloc", "?", LOG_CALL_MALLOC);
     is("rpmalloc_heap_realloc", "rpmalloc", "?", LOG_CALL_REALLOC);
 }
 
-static void others_are_not(void **state)
+TEST(others_are_not)
 {
     static const char *const names[] = {"",
                                         "main",
@@ -77,33 +66,18 @@ static void others_are_not(void **state)
                                         "dlmallocx"};
     struct entry_name name;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         assert_false(entry_names_find(names[i], NULL, &name));
 }
 
-static void a_prefix_of_the_programs_own_may_be_reported(void **state)
+TEST(a_prefix_of_the_programs_own_may_be_reported)
 {
     struct entry_name name;
 
-    (void)state;
     assert_false(entry_names_find("my_mallocx", NULL, &name));
     assert_true(entry_names_find("my_mallocx", "my_", &name));
     assert_string_equal(name.shape, "+sf");
     assert_string_equal(name.prefix, "my_");
     assert_true(entry_names_find("free", "my_", &name));
     assert_string_equal(name.prefix, "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_of_known_allocators_are),
-        cmocka_unit_test(all_arguments_of_long_calls_are_reported),
-        cmocka_unit_test(functions_without_hooks_are_listed),
-        cmocka_unit_test(others_are_not),
-        cmocka_unit_test(a_prefix_of_the_programs_own_may_be_reported),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,24 +4,18 @@
 #include "recorder/pack/frame_index.h"
 #include "recorder/pack/process_tree.h"
 #include "recorder/session/children.h"
+#include "tests/lib/unit.h"
 #include "tests/unit/recorder/fake_collector.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     N_EVENTS = 20000,
@@ -132,23 +126,6 @@ static void check_totals(const struct fixture *fixture, uint32_t n_logs, uint64_
     assert_int_equal(totals.n_events, n_events);
 }
 
-static void a_childs_log_is_packed_while_it_runs(void **state)
-{
-    struct fixture *fixture = *state;
-
-    write_log(fixture, fixture->live_path);
-    assert_true(children_step(fixture->children, second_ns) > 0);
-    assert_true(events_in(fixture->child_path) > N_EVENTS / 2);
-    assert_int_equal(children_settle(fixture->children, 2 * second_ns), 1);
-    assert_int_equal(access(fixture->live_path, F_OK), 0); /* CH-1 */
-    check_totals(fixture, 0, 0);
-    end_child(fixture);
-    assert_int_equal(children_settle(fixture->children, 3 * second_ns), 0);
-    assert_int_not_equal(access(fixture->live_path, F_OK), 0);
-    assert_int_equal(events_in(fixture->child_path), N_EVENTS);
-    check_totals(fixture, 1, N_EVENTS);
-}
-
 static void check_end(const struct fixture *fixture, uint32_t kind, int value, uint64_t rss_bytes)
 {
     struct frame_index frames;
@@ -162,44 +139,8 @@ static void check_end(const struct fixture *fixture, uint32_t kind, int value, u
     frame_index_done(&frames);
 }
 
-static void receive_of_the_end(struct fixture *fixture)
-{
-    const struct recording_end end = {.wait_status = SIGSEGV, .max_rss_bytes = 4096};
-
-    children_free(fixture->children);
-    fixture->children = children_new(fixture->path, fixture->child, true, &settings);
-    assert_non_null(fixture->children);
-    write_log(fixture, fixture->live_path);
-    children_step(fixture->children, second_ns);
-    end_child(fixture);
-    children_step(fixture->children, 2 * second_ns);
-    check_totals(fixture, 0, 0);
-    children_note_end(fixture->children, fixture->ended, &end);
-    assert_int_equal(children_settle(fixture->children, 3 * second_ns), 0);
-    check_totals(fixture, 1, N_EVENTS);
-}
-
-/* exec keeps the PID: only the recorder learns how that image ended, and waits for it. The kernel's
- * counts may include the image before. */
-static void the_end_of_an_executed_image_is_the_programs(void **state)
-{
-    struct fixture *fixture = *state;
-
-    receive_of_the_end(fixture);
-    check_end(fixture, LOG_END_SIGNAL, SIGSEGV, 0);
-}
-
-static void the_kernels_count_of_a_fork_is_its_own(void **state)
-{
-    struct fixture *fixture = *state;
-
-    fixture->flags = LOG_FLAG_FORKED;
-    receive_of_the_end(fixture);
-    check_end(fixture, LOG_END_SIGNAL, SIGSEGV, 4096);
-}
-
 /* No process waited for it, but it writes nothing any more. */
-static void a_zombie_is_over(void **state)
+TEST_WITH(a_zombie_is_over, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     siginfo_t info;
@@ -210,29 +151,6 @@ static void a_zombie_is_over(void **state)
     assert_int_equal(children_settle(fixture->children, second_ns), 0);
     check_totals(fixture, 1, N_EVENTS);
     check_end(fixture, LOG_END_SIGNAL, SIGKILL, 0);
-}
-
-static void announce_exec(const struct fixture *fixture, pid_t pid)
-{
-    struct live_log log;
-
-    assert_int_equal(live_log_open(fixture->live_path, true, &log, NULL), 0);
-    log.file->pid = (uint32_t)pid;
-    atomic_store(&log.file->end_kind, LOG_END_EXEC);
-    live_log_close(&log);
-}
-
-static void a_replaced_image_is_over_though_its_process_is_not(void **state)
-{
-    struct fixture *fixture = *state;
-
-    write_log(fixture, fixture->live_path);
-    announce_exec(fixture, fixture->child); /* which maps no log */
-    children_step(fixture->children, second_ns);
-    children_step(fixture->children, 2 * second_ns);
-    check_totals(fixture, 1, N_EVENTS);
-    check_end(fixture, LOG_END_EXEC, 0, 0);
-    assert_int_not_equal(access(fixture->live_path, F_OK), 0);
 }
 
 static rlim_t set_descriptors(rlim_t n)
@@ -248,7 +166,7 @@ static rlim_t set_descriptors(rlim_t n)
 }
 
 /* CH-1: it cannot be seen whether it is there. */
-static void without_a_descriptor_nothing_is_over(void **state)
+TEST_WITH(without_a_descriptor_nothing_is_over, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -266,7 +184,7 @@ static void without_a_descriptor_nothing_is_over(void **state)
     check_totals(fixture, 1, N_EVENTS);
 }
 
-static void a_log_waits_for_a_descriptor(void **state)
+TEST_WITH(a_log_waits_for_a_descriptor, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -281,7 +199,7 @@ static void a_log_waits_for_a_descriptor(void **state)
     assert_true(children_step(fixture->children, 2 * second_ns) > 0);
 }
 
-static void without_inotify_the_folder_is_read(void **state)
+TEST_WITH(without_inotify_the_folder_is_read, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -321,7 +239,7 @@ static int events_that_are_kept(void)
     return n;
 }
 
-static void what_inotify_lost_is_found(void **state)
+TEST_WITH(what_inotify_lost_is_found, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     int n = events_that_are_kept();
@@ -333,20 +251,7 @@ static void what_inotify_lost_is_found(void **state)
     assert_true(children_step(fixture->children, second_ns) > 0);
 }
 
-/* It may fail. */
-static void an_exec_that_is_only_announced_ends_nothing(void **state)
-{
-    struct fixture *fixture = *state;
-
-    write_log(fixture, fixture->live_path);
-    announce_exec(fixture, getpid()); /* which maps it, packing it */
-    children_step(fixture->children, second_ns);
-    children_step(fixture->children, 2 * second_ns);
-    check_totals(fixture, 0, 0);
-    assert_int_equal(access(fixture->live_path, F_OK), 0);
-}
-
-static void an_existing_target_stays_and_so_does_the_raw_log(void **state)
+TEST_WITH(an_existing_target_stays_and_so_does_the_raw_log, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     int fd = open(fixture->child_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -385,7 +290,7 @@ static void refuse_one(struct fixture *fixture, struct process_tree *process_tre
 }
 
 /* A child whose log cannot be packed, because there is such a file. */
-static void what_cannot_be_packed_may_still_be_written(void **state)
+TEST_WITH(what_cannot_be_packed_may_still_be_written, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct process_tree *process_tree = process_tree_new();
@@ -401,7 +306,7 @@ static void what_cannot_be_packed_may_still_be_written(void **state)
     process_tree_free(process_tree);
 }
 
-static void what_cannot_be_packed_is_counted_when_its_process_has_ended(void **state)
+TEST_WITH(what_cannot_be_packed_is_counted_when_its_process_has_ended, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct process_tree *process_tree = process_tree_new();
@@ -426,7 +331,7 @@ static bool is_link(const char *path)
 }
 
 /* PG-3: otherwise its frames would have no owner. */
-static void the_header_is_written_before_what_has_no_room(void **state)
+TEST_WITH(the_header_is_written_before_what_has_no_room, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     const struct rlimit most = {.rlim_cur = LOG_FILE_HEADER_BYTES + 64, .rlim_max = RLIM_INFINITY};
@@ -445,7 +350,7 @@ static void the_header_is_written_before_what_has_no_room(void **state)
     assert_int_equal(access(fixture->live_path, F_OK), 0);
 }
 
-static void the_word_of_an_earlier_run_is_no_word_of_this_one(void **state)
+TEST_WITH(the_word_of_an_earlier_run_is_no_word_of_this_one, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct process_tree *process_tree = process_tree_new();
@@ -462,7 +367,7 @@ static void the_word_of_an_earlier_run_is_no_word_of_this_one(void **state)
 }
 
 /* The name is free then, and a later log of that name is found. */
-static void the_word_of_a_child_does_not_stay(void **state)
+TEST_WITH(the_word_of_a_child_does_not_stay, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct process_tree *process_tree = process_tree_new();
@@ -481,7 +386,7 @@ static void the_word_of_a_child_does_not_stay(void **state)
 }
 
 /* By its number the next image is looked for. */
-static void the_word_of_an_image_of_the_program_stays_to_the_end(void **state)
+TEST_WITH(the_word_of_an_image_of_the_program_stays_to_the_end, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     char first_path[128];
@@ -496,43 +401,6 @@ static void the_word_of_an_image_of_the_program_stays_to_the_end(void **state)
     assert_true(children_step(fixture->children, 2 * second_ns) > 0);
     children_abandon(fixture->children);
     assert_false(is_link(first_path));
-}
-
-static void other_files_are_left_alone(void **state)
-{
-    static const char *const names[] = {".live", ".12.live", ".x.1.live", ".12.x.live",
-                                        ".12.1.old"};
-    struct fixture *fixture = *state;
-    char path[128];
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        (void)snprintf(path, sizeof(path), "%s%s", fixture->path, names[i]);
-        write_log(fixture, path);
-    }
-    end_child(fixture);
-    assert_int_equal(children_step(fixture->children, second_ns), 0);
-    assert_int_equal(children_settle(fixture->children, 2 * second_ns), 0);
-    check_totals(fixture, 0, 0);
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        (void)snprintf(path, sizeof(path), "%s%s", fixture->path, names[i]);
-        assert_int_equal(unlink(path), 0);
-    }
-}
-
-static void an_abandoned_log_has_no_recorder(void **state)
-{
-    struct fixture *fixture = *state;
-    struct live_log log;
-
-    write_log(fixture, fixture->live_path);
-    children_step(fixture->children, second_ns);
-    assert_int_equal(live_log_open(fixture->live_path, false, &log, NULL), 0);
-    assert_int_equal(atomic_load(&log.file->recorder_pid), getpid());
-    live_log_close(&log);
-    children_abandon(fixture->children);
-    assert_int_equal(live_log_open(fixture->live_path, false, &log, NULL), 0);
-    assert_int_equal(atomic_load(&log.file->recorder_pid), 0);
-    live_log_close(&log);
 }
 
 /* An importer that ignores both the end of requests and the termination signal. */
@@ -585,7 +453,7 @@ static void end_while_asked(struct fixture *fixture, const struct report_service
 }
 
 /* CH-3: whichever other process has a log that fills up. */
-static void no_importer_that_continues_is_waited_for(void **state)
+TEST_WITH(no_importer_that_continues_is_waited_for, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     const struct report_service_programs programs = {.import = fixture->deaf_path,
@@ -603,7 +471,7 @@ static void no_importer_that_continues_is_waited_for(void **state)
     check_totals(fixture, 1, N_EVENTS);
 }
 
-static void what_is_over_is_finished_before_the_others_are_left(void **state)
+TEST_WITH(what_is_over_is_finished_before_the_others_are_left, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     const struct report_service_programs programs = {.import = fixture->deaf_path,
@@ -613,44 +481,4 @@ static void what_is_over_is_finished_before_the_others_are_left(void **state)
     assert_int_equal(children_settle(fixture->children, 2 * second_ns), 0);
     children_abandon(fixture->children);
     check_totals(fixture, 1, N_EVENTS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_childs_log_is_packed_while_it_runs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_end_of_an_executed_image_is_the_programs, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(the_kernels_count_of_a_fork_is_its_own, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_zombie_is_over, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_replaced_image_is_over_though_its_process_is_not, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(without_a_descriptor_nothing_is_over, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_log_waits_for_a_descriptor, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(without_inotify_the_folder_is_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_inotify_lost_is_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_exec_that_is_only_announced_ends_nothing, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(an_existing_target_stays_and_so_does_the_raw_log, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_cannot_be_packed_may_still_be_written, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_cannot_be_packed_is_counted_when_its_process_has_ended,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_header_is_written_before_what_has_no_room, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(the_word_of_an_earlier_run_is_no_word_of_this_one, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(the_word_of_a_child_does_not_stay, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_word_of_an_image_of_the_program_stays_to_the_end,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(other_files_are_left_alone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_abandoned_log_has_no_recorder, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_importer_that_continues_is_waited_for, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_is_over_is_finished_before_the_others_are_left, set_up,
-                                        tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

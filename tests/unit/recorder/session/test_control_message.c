@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/session/control_message.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 /* In memory of its own, so that the sanitizer sees what is read behind it. */
 static bool parse(const char *text, size_t n_bytes, struct control_request *ret)
@@ -26,11 +18,10 @@ static bool parse(const char *text, size_t n_bytes, struct control_request *ret)
     return is_good;
 }
 
-static void requests_are_read(void **state)
+TEST(requests_are_read)
 {
     struct control_request request;
 
-    (void)state;
     assert_true(parse("12 start", 8, &request));
     assert_int_equal(request.pid, 12);
     assert_int_equal(request.verb, CONTROL_START);
@@ -41,7 +32,7 @@ static void requests_are_read(void **state)
     assert_string_equal(request.name, "a b");
 }
 
-static void nothing_else_is(void **state)
+TEST(nothing_else_is)
 {
     static const char *const bad[] = {"",
                                       " ",
@@ -64,7 +55,6 @@ static void nothing_else_is(void **state)
     char name[80] = "1 snapshot ";
     struct control_request request;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_false(parse(bad[i], strlen(bad[i]), &request));
     assert_false(parse("1 start\0", 8, &request));
@@ -72,14 +62,4 @@ static void nothing_else_is(void **state)
     assert_true(parse(name, strlen(name), &request));
     memset(name + 11, 'x', LOG_MAILBOX_NAME_BYTES);
     assert_false(parse(name, strlen(name), &request));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests_are_read),
-        cmocka_unit_test(nothing_else_is),
-    };
-
-    return cmocka_run_group_tests_name("control_message", tests, NULL, NULL);
 }

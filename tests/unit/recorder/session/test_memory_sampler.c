@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Samples from outside equal what the process itself knows about its heaps. */
 #include "recorder/session/memory_sampler.h"
+#include "tests/lib/unit.h"
 
 #include <malloc.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static const uint64_t second_ns = 1000000000;
 
@@ -27,19 +21,6 @@ static struct memory_sampler *take_at(uint64_t now_ns)
     return samples;
 }
 
-/* The sampled heap of this kind that holds the address, or NULL. */
-static const struct log_sample *find(const struct memory_sampler *samples, uint64_t kind,
-                                     uint64_t address)
-{
-    for (uint32_t i = 0; i < samples->n_samples; i++) {
-        const struct log_sample *sample = &samples->samples[i];
-        if (sample->kind == LOG_SAMPLE_HEAP && sample->c == kind && sample->a <= address
-            && address < sample->b)
-            return sample;
-    }
-    return NULL;
-}
-
 /* A sanitizer's allocator has neither a heap at the break nor arenas. */
 static void skip_without_glibc_heaps(void)
 {
@@ -47,113 +28,6 @@ static void skip_without_glibc_heaps(void)
     print_message("skipped: the sanitizer brings its own allocator\n");
     skip();
 #endif
-}
-
-static void the_first_heap_ends_at_the_break(void **state)
-{
-    struct memory_sampler *samples;
-    const struct log_sample *heap;
-    void *block;
-
-    (void)state;
-    skip_without_glibc_heaps();
-    block = malloc(100);
-    samples = take_at(second_ns);
-    heap = find(samples, LOG_HEAP_BRK, (uint64_t)(uintptr_t)block);
-    assert_non_null(heap);
-    if (heap) /* for compilers that do not know assert_non_null */
-        assert_true(heap->b == (uint64_t)(uintptr_t)sbrk(0));
-    free(samples);
-    free(block);
-}
-
-static void *allocate(void *arg)
-{
-    (void)arg;
-    return malloc(5000);
-}
-
-static void the_arena_of_another_thread_is_found(void **state)
-{
-    struct memory_sampler *samples;
-    pthread_t thread;
-    void *block;
-
-    (void)state;
-    skip_without_glibc_heaps();
-    mallopt(M_ARENA_MAX, 8);
-    assert_int_equal(pthread_create(&thread, NULL, allocate, NULL), 0);
-    assert_int_equal(pthread_join(thread, &block), 0);
-    samples = take_at(second_ns);
-    assert_non_null(find(samples, LOG_HEAP_ARENA, (uint64_t)(uintptr_t)block));
-    assert_null(find(samples, LOG_HEAP_BRK, (uint64_t)(uintptr_t)block));
-    free(samples);
-    free(block);
-}
-
-static void memory_that_is_touched_counts(void **state)
-{
-    enum {
-        TOUCHED_BYTES = 32 << 20
-    };
-    struct memory_sampler *before = take_at(0);
-    char *block = malloc(TOUCHED_BYTES);
-    struct memory_sampler *after;
-
-    (void)state;
-    assert_non_null(block);
-    memset(block, 1, TOUCHED_BYTES);
-    after = take_at(0);
-    assert_int_equal(before->samples[0].kind, LOG_SAMPLE_MEMORY);
-    assert_int_equal(after->samples[0].kind, LOG_SAMPLE_MEMORY);
-    assert_true(after->samples[0].a >= before->samples[0].a + TOUCHED_BYTES / 10 * 9);
-    assert_true(after->samples[0].a >= after->samples[0].b);
-    free(block);
-    free(before);
-    free(after);
-}
-
-/* Mapped one by one, one mapping to the kernel: each has its own pages. */
-static void pages_are_reported_where_they_lie(void **state)
-{
-    enum {
-        PAGES = 200,
-        RUNS = 3
-    };
-
-    static const struct {
-        size_t first, n;
-    } touched[RUNS] = {{0, 30}, {90, 20}, {150, 50}};
-
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    char *start =
-        mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct memory_sampler *samples;
-    uint64_t bytes = 0;
-
-    (void)state;
-    assert_true(start != MAP_FAILED);
-    for (size_t i = 0; i < RUNS; i++)
-        memset(start + touched[i].first * page, 1, touched[i].n * page);
-    samples = take_at(second_ns);
-    for (size_t i = 0; i < RUNS; i++) {
-        uint64_t first = (uint64_t)(uintptr_t)start + touched[i].first * page;
-        bool is_reported = false;
-        for (uint32_t k = 0; k < samples->n_samples; k++) {
-            const struct log_sample *sample = &samples->samples[k];
-            if (sample->kind != LOG_SAMPLE_PRIVATE || sample->c == 0 || sample->a >= sample->b)
-                continue;
-            /* Neighbours of other owners may be joined to the first and the last. */
-            is_reported = is_reported
-                          || (sample->a <= first && sample->b >= first + touched[i].n * page
-                              && sample->c == sample->b - sample->a);
-        }
-        assert_true(is_reported);
-        bytes += touched[i].n * page;
-    }
-    assert_true(bytes < PAGES * page);
-    assert_int_equal(munmap(start, PAGES * page), 0);
-    free(samples);
 }
 
 /* The sample of this kind; the last one, or a zeroed one if there is none. */
@@ -167,40 +41,8 @@ static struct log_sample last_of(const struct memory_sampler *samples, uint64_t 
     return found;
 }
 
-/* Sanitizers map much more than fits; their samples have no parts. */
-static void the_parts_end_with_stack_shared_memory_and_files(void **state)
-{
-    const size_t shared_bytes = 4 << 20;
-    char *shared =
-        mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    struct memory_sampler *samples;
-
-    (void)state;
-    skip_without_glibc_heaps();
-    assert_true(shared != MAP_FAILED);
-    memset(shared, 1, shared_bytes);
-    samples = take_at(second_ns);
-    assert_int_equal(samples->samples[samples->n_samples - 1].kind, LOG_SAMPLE_PARTS);
-    struct log_sample parts = last_of(samples, LOG_SAMPLE_PARTS);
-    struct log_sample all = last_of(samples, LOG_SAMPLE_MEMORY);
-    uint64_t private_bytes = 0;
-    for (uint32_t i = 0; i < samples->n_samples; i++)
-        if (samples->samples[i].kind == LOG_SAMPLE_PRIVATE
-            || samples->samples[i].kind == LOG_SAMPLE_MODULE_DATA)
-            private_bytes += samples->samples[i].c;
-    assert_true(parts.a > 0);
-    assert_true(parts.b == shared_bytes);
-    assert_true(parts.c > 0);
-    assert_int_equal(all.a, all.b + all.c);
-    /* the rest are pages of the kernel */
-    assert_true(parts.a + parts.b + parts.c + private_bytes <= all.a);
-    assert_true(parts.a + parts.b + parts.c + private_bytes + 65536 > all.a);
-    assert_int_equal(munmap(shared, shared_bytes), 0);
-    free(samples);
-}
-
 /* Too many runs of pages in one mapping are merged where gaps are smallest; no byte is lost. */
-static void many_runs_keep_their_bytes(void **state)
+TEST(many_runs_keep_their_bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const size_t n_pages = 20000;
@@ -210,7 +52,6 @@ static void many_runs_keep_their_bytes(void **state)
     uint64_t bytes = 0;
     uint32_t n = 0;
 
-    (void)state;
     skip_without_glibc_heaps();
     assert_true(start != MAP_FAILED);
     assert_int_equal(madvise(start, n_pages * page, MADV_NOHUGEPAGE), 0);
@@ -234,7 +75,7 @@ static void many_runs_keep_their_bytes(void **state)
 
 /* Mappings grow, shrink and merge between two reads of smaps. The addresses are not of this
  * process: its pagemap has no resident pages there. */
-static void a_mapping_that_is_repeated_counts_once(void **state)
+TEST(a_mapping_that_is_repeated_counts_once)
 {
     static const char text[] =
         "10000-14000 rw-p 00000000 00:00 0\nRss: 16 kB\nAnonymous: 16 kB\n"
@@ -260,7 +101,6 @@ static void a_mapping_that_is_repeated_counts_once(void **state)
     uint64_t bytes = 0;
     size_t n = 0;
 
-    (void)state;
     assert_non_null(samples);
     assert_non_null(smaps);
     memory_sampler_init(samples, getpid(), 100, 0);
@@ -285,13 +125,12 @@ static void a_mapping_that_is_repeated_counts_once(void **state)
 }
 
 /* After a long walk there is a pause; a change of the total makes the next one earlier. */
-static void parts_follow_changes_within_their_share(void **state)
+TEST(parts_follow_changes_within_their_share)
 {
     const size_t grown_bytes = 32 << 20;
     struct memory_sampler *samples;
     uint64_t first_ns;
 
-    (void)state;
     skip_without_glibc_heaps();
     samples = take_at(second_ns);
     first_ns = last_of(samples, LOG_SAMPLE_PARTS).monotonic_ns;
@@ -317,44 +156,13 @@ static void parts_follow_changes_within_their_share(void **state)
     free(samples);
 }
 
-static void a_process_that_is_gone_gives_nothing(void **state)
+TEST(a_process_that_is_gone_gives_nothing)
 {
     struct memory_sampler *samples = calloc(1, sizeof(*samples));
 
-    (void)state;
     assert_non_null(samples);
     memory_sampler_init(samples, 0x3fffffff, 100, 0);
     memory_sampler_take(samples, 10 * second_ns);
     assert_int_equal(samples->n_samples, 0);
     free(samples);
-}
-
-static void zero_means_never(void **state)
-{
-    struct memory_sampler *samples = calloc(1, sizeof(*samples));
-
-    (void)state;
-    assert_non_null(samples);
-    memory_sampler_init(samples, getpid(), 0, 0);
-    assert_true(memory_sampler_take(samples, 10 * second_ns) == UINT64_MAX);
-    assert_int_equal(samples->n_samples, 0);
-    free(samples);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_heap_ends_at_the_break),
-        cmocka_unit_test(the_arena_of_another_thread_is_found),
-        cmocka_unit_test(memory_that_is_touched_counts),
-        cmocka_unit_test(pages_are_reported_where_they_lie),
-        cmocka_unit_test(the_parts_end_with_stack_shared_memory_and_files),
-        cmocka_unit_test(many_runs_keep_their_bytes),
-        cmocka_unit_test(a_mapping_that_is_repeated_counts_once),
-        cmocka_unit_test(parts_follow_changes_within_their_share),
-        cmocka_unit_test(a_process_that_is_gone_gives_nothing),
-        cmocka_unit_test(zero_means_never),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/session/own_windows.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
+#include "tests/lib/unit.h"
 
 enum {
     NOTHING = -1
@@ -28,43 +20,19 @@ static int step(struct own_windows *windows, uint64_t now, uint64_t rss, bool is
     return (int)command + 16 * (int)reason;
 }
 
-static void one_begins_after_a_time_and_only_one(void **state)
+TEST(it_is_not_begun_again_after_another_begin)
 {
     struct own_windows windows = {.start_after_ns = 50};
 
-    (void)state;
-    assert_int_equal(step(&windows, 149, 0, false), NOTHING);
-    assert_int_equal(step(&windows, 150, 0, false), LOG_COMMAND_START + 16 * LOG_SWITCH_TIME);
-    assert_int_equal(step(&windows, 151, 0, false), NOTHING); /* not handled yet */
-    assert_int_equal(step(&windows, 152, 0, true), NOTHING);
-    assert_int_equal(step(&windows, 900, 0, false), NOTHING); /* another command ended it */
-}
-
-static void what_comes_first_counts(void **state)
-{
-    struct own_windows windows = {.start_after_ns = 50, .start_rss_bytes = 1000};
-
-    (void)state;
-    assert_int_equal(step(&windows, 110, 999, false), NOTHING);
-    assert_int_equal(step(&windows, 120, 1000, false), LOG_COMMAND_START + 16 * LOG_SWITCH_SIZE);
-    assert_int_equal(step(&windows, 160, 2000, false), NOTHING);
-}
-
-static void it_is_not_begun_again_after_another_begin(void **state)
-{
-    struct own_windows windows = {.start_after_ns = 50};
-
-    (void)state;
     assert_int_equal(step(&windows, 110, 0, true), NOTHING);
     assert_int_equal(step(&windows, 160, 0, true), NOTHING);
     assert_int_equal(step(&windows, 170, 0, false), NOTHING);
 }
 
-static void each_is_ended_after_its_time(void **state)
+TEST(each_is_ended_after_its_time)
 {
     struct own_windows windows = {.stop_after_ns = 30};
 
-    (void)state;
     assert_int_equal(step(&windows, 110, 0, true), NOTHING);
     assert_int_equal(step(&windows, 139, 0, true), NOTHING);
     assert_int_equal(step(&windows, 140, 0, true), LOG_COMMAND_STOP + 16 * LOG_SWITCH_TIME);
@@ -74,39 +42,13 @@ static void each_is_ended_after_its_time(void **state)
     assert_int_equal(step(&windows, 230, 0, true), LOG_COMMAND_STOP + 16 * LOG_SWITCH_TIME);
 }
 
-static void nothing_is_done_before_the_process_has_begun(void **state)
-{
-    struct own_windows windows = {.start_after_ns = 50};
-    const struct own_windows_sight sight = {.now_ns = 1000, .begun_ns = 0};
-    enum log_command command;
-    enum log_switch reason;
-
-    (void)state;
-    assert_false(own_windows_step(&windows, &sight, &command, &reason));
-    assert_int_equal(step(&windows, 90, 0, false), NOTHING);
-}
-
-static void its_time_is_not_counted_again_after_an_exec(void **state)
-{
-    struct own_windows windows = {.start_after_ns = 50};
-    const struct own_windows_sight next = {.now_ns = 150, .begun_ns = 140};
-    enum log_command command;
-    enum log_switch reason;
-
-    (void)state;
-    assert_int_equal(step(&windows, 120, 0, false), NOTHING);
-    assert_true(own_windows_step(&windows, &next, &command, &reason));
-    assert_int_equal(command, LOG_COMMAND_START);
-}
-
-static void a_window_has_its_whole_time_though_another_ended_unseen(void **state)
+TEST(a_window_has_its_whole_time_though_another_ended_unseen)
 {
     struct own_windows windows = {.stop_after_ns = 30};
     struct own_windows_sight sight = {.now_ns = 110, .begun_ns = 100, .is_open = true, .window = 1};
     enum log_command command;
     enum log_switch reason;
 
-    (void)state;
     assert_false(own_windows_step(&windows, &sight, &command, &reason));
     sight.now_ns = 130;
     sight.window = 2;
@@ -117,32 +59,15 @@ static void a_window_has_its_whole_time_though_another_ended_unseen(void **state
     assert_true(own_windows_step(&windows, &sight, &command, &reason));
 }
 
-static void a_window_that_goes_on_over_an_exec_is_one(void **state)
+TEST(a_window_that_goes_on_over_an_exec_is_one)
 {
     struct own_windows windows = {.stop_after_ns = 30};
     struct own_windows_sight sight = {.now_ns = 110, .begun_ns = 100, .is_open = true, .window = 3};
     enum log_command command;
     enum log_switch reason;
 
-    (void)state;
     assert_false(own_windows_step(&windows, &sight, &command, &reason));
     sight =
         (struct own_windows_sight){.now_ns = 141, .begun_ns = 130, .is_open = true, .window = 1};
     assert_true(own_windows_step(&windows, &sight, &command, &reason));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_begins_after_a_time_and_only_one),
-        cmocka_unit_test(what_comes_first_counts),
-        cmocka_unit_test(it_is_not_begun_again_after_another_begin),
-        cmocka_unit_test(each_is_ended_after_its_time),
-        cmocka_unit_test(nothing_is_done_before_the_process_has_begun),
-        cmocka_unit_test(a_window_has_its_whole_time_though_another_ended_unseen),
-        cmocka_unit_test(a_window_that_goes_on_over_an_exec_is_one),
-        cmocka_unit_test(its_time_is_not_counted_again_after_an_exec),
-    };
-
-    return cmocka_run_group_tests_name("own_windows", tests, NULL, NULL);
 }

@@ -2,20 +2,14 @@
 /* The program is found as a shell finds it, and started with the recorder's descriptors, signals
  * and limits. */
 #include "recorder/session/program.h"
+#include "tests/lib/unit.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 enum {
     EXIT_NOT_STARTED = 125
@@ -110,11 +104,12 @@ static void check_not_found(const char *name, int code, const char *what)
         fail_msg("'%s' does not say '%s'", err.text, what);
 }
 
-static void is_found_as_a_shell_does(void **state)
+TESTS_WITH(make_folder, remove_folder);
+
+TEST(is_found_as_a_shell_does)
 {
     char path[512];
 
-    (void)state;
     (void)snprintf(path, sizeof(path), "/nonexistent:%s/sub:%s", folder, folder);
     setenv("PATH", path, 1);
     check_found("tool", in_folder("tool"));
@@ -127,9 +122,8 @@ static void is_found_as_a_shell_does(void **state)
     check_found("sh", access("/bin/sh", X_OK) == 0 ? "/bin/sh" : "/usr/bin/sh");
 }
 
-static void what_cannot_run_is_named(void **state)
+TEST(what_cannot_run_is_named)
 {
-    (void)state;
     setenv("PATH", folder, 1);
     check_not_found("no_such_tool", ERROR_NOT_FOUND, "no_such_tool");
     check_not_found(in_folder("no_such_tool"), ERROR_NOT_FOUND, "no_such_tool");
@@ -174,58 +168,31 @@ static int run(char **argv, const char *library, const char *settings, int *ret_
     return wait_for(&program);
 }
 
-static void gets_settings_and_the_users_preload(void **state)
-{
-    char command[512];
-    char *argv[] = {shell, dash_c, command, NULL};
-    char want[256];
-    int code;
-
-    (void)state;
-    (void)snprintf(command, sizeof(command),
-                   "printf '%%s|%%s|%%s' \"$MTRACE_RECORDER\" \"$LD_PRELOAD\" $$ > %s; exit 7",
-                   in_folder("said"));
-    setenv("LD_PRELOAD", "libusers.so", 1);
-    code = run(argv, "/nonexistent/libmtrace.so", "MTRACE_A=1\nMTRACE_B=2\n", &code);
-    unsetenv("LD_PRELOAD");
-    assert_int_equal(WEXITSTATUS(code), 7);
-    const char *said = read_file("said");
-    const char *pid = strrchr(said, '|') + 1;
-    (void)snprintf(want, sizeof(want),
-                   "MTRACE_A=1\x1fMTRACE_B=2\x1fMTRACE_TARGET_PID=%s\x1fMTRACE_ASAN_OPTION=1\x1f|"
-                   "/nonexistent/libmtrace.so:libusers.so|%s",
-                   pid, pid);
-    assert_string_equal(said, want);
-}
-
-static void runs_scripts_without_a_first_line(void **state)
+TEST(runs_scripts_without_a_first_line)
 {
     char *argv[] = {in_folder("plain"), NULL};
     int code;
 
-    (void)state;
     assert_int_equal(WEXITSTATUS(run(argv, NULL, "", &code)), 4);
     assert_int_equal(code, 0);
 }
 
-static void a_failed_exec_is_reported(void **state)
+TEST(a_failed_exec_is_reported)
 {
     char *argv[] = {in_folder("broken"), NULL};
     int code;
 
-    (void)state;
     assert_int_equal(WEXITSTATUS(run(argv, NULL, "", &code)), EXIT_NOT_STARTED);
     assert_int_equal(code, ERROR_NOT_FOUND);
 }
 
-static void runs_nothing_when_it_is_not_released(void **state)
+TEST(runs_nothing_when_it_is_not_released)
 {
     const struct program_state before = current_state();
     char command[512];
     char *argv[] = {shell, dash_c, command, NULL};
     struct program program;
 
-    (void)state;
     (void)snprintf(command, sizeof(command), "echo ran > %s", in_folder("said"));
     unlink(in_folder("said"));
     assert_int_equal(program_find(argv, &program, NULL), 0);
@@ -234,7 +201,7 @@ static void runs_nothing_when_it_is_not_released(void **state)
     assert_null(read_file("said"));
 }
 
-static void inherits_signals_as_they_were(void **state)
+TEST(inherits_signals_as_they_were)
 {
     char command[] = "kill -TERM $$; exit 9";
     char *argv[] = {shell, dash_c, command, NULL};
@@ -242,7 +209,6 @@ static void inherits_signals_as_they_were(void **state)
     struct program program;
     sigset_t all;
 
-    (void)state;
     sigemptyset(&before.mask);
     before.pipe_action.sa_handler = SIG_DFL;
     sigfillset(&all);
@@ -256,30 +222,13 @@ static void inherits_signals_as_they_were(void **state)
     signal(SIGPIPE, SIG_DFL);
 }
 
-static void too_long_settings_are_refused(void **state)
+TEST(too_long_settings_are_refused)
 {
     char *argv[] = {shell, NULL};
     static char settings[1 << 16];
     int code;
 
-    (void)state;
     memset(settings, 'x', sizeof(settings) - 1);
     assert_int_equal(WEXITSTATUS(run(argv, NULL, settings, &code)), EXIT_NOT_STARTED);
     assert_int_equal(code, ERROR_USAGE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_found_as_a_shell_does),
-        cmocka_unit_test(what_cannot_run_is_named),
-        cmocka_unit_test(gets_settings_and_the_users_preload),
-        cmocka_unit_test(runs_scripts_without_a_first_line),
-        cmocka_unit_test(a_failed_exec_is_reported),
-        cmocka_unit_test(runs_nothing_when_it_is_not_released),
-        cmocka_unit_test(inherits_signals_as_they_were),
-        cmocka_unit_test(too_long_settings_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Words are split as a shell splits them, without any expansion. */
 #include "recorder/session/request_words.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <wordexp.h>
-/* clang-format off: cmocka.h wants the others before it */
-#include <cmocka.h>
-
-/* clang-format on */
 
 static void check_as_shell(const char *text)
 {
@@ -32,7 +27,7 @@ static void check_one(const char *text, const char *expected)
     assert_true(words.n == 1 && strcmp(words.words[0], expected) == 0);
 }
 
-static void words_are_those_of_a_shell(void **state)
+TEST(words_are_those_of_a_shell)
 {
     static const char *const same[] = {"",
                                        "  ",
@@ -53,7 +48,6 @@ static void words_are_those_of_a_shell(void **state)
     char longest[REQUEST_WORDS_BYTES + 1];
     struct request_words words;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
         check_as_shell(same[i]);
     for (size_t i = 0; i < sizeof(left_alone) / sizeof(left_alone[0]); i++)
@@ -71,11 +65,4 @@ static void words_are_those_of_a_shell(void **state)
     assert_non_null(strstr(request_words_split(&words, longest), "too long"));
     longest[REQUEST_WORDS_BYTES - 1] = '\0';
     assert_true(!request_words_split(&words, longest) && words.n == 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(words_are_those_of_a_shell)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
