@@ -6,6 +6,7 @@
 #include "importer/image/reachability.h"
 #include "importer/image/root_names.h"
 #include "importer/write/database.h"
+#include "symbolizer/demangle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,10 +116,14 @@ static int write_root(const struct analysis *analysis, struct root_names *names,
     const char *symbol;
     uint64_t offset;
     const char *module = name_root(analysis, names, root, &symbol, &offset);
+    char *demangled = symbol ? demangle_full(symbol) : NULL;
+    int code =
+        database_insert(insert, err, "iittttuiuu", totals->root_id, analysis->image_id,
+                        root_kind_names[root->kind], module, demangled ? demangled : symbol, NULL,
+                        offset, (int64_t)tid_of(analysis, root), totals->bytes, totals->blocks);
 
-    return database_insert(insert, err, "iittttuiuu", totals->root_id, analysis->image_id,
-                           root_kind_names[root->kind], module, symbol, NULL, offset,
-                           (int64_t)tid_of(analysis, root), totals->bytes, totals->blocks);
+    free(demangled);
+    return code;
 }
 
 static void sum_roots(struct analysis *analysis)
