@@ -105,6 +105,10 @@ int report_print(struct query *query, struct sqlite3_stmt *stmt, const char *nex
                    command->without_rows ? command->without_rows : "");
     if (max_rows >= 0 && *ret_n_rows == max_rows && sqlite3_step(stmt) == SQLITE_ROW)
         (void)fprintf(query->out, "more rows: -n 0\n");
+    if (command->below && *ret_n_rows > 0 && !query->options->fail_if)
+        rc = command->below(query, err);
+    if (rc != 0)
+        return rc;
     if (row.is_found && (next || command->next))
         query_advise_command(query, next ? next : command->next, row.filled);
     return 0;

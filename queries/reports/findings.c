@@ -38,7 +38,9 @@ struct heap {
 
 static const char heaps_sql[] =
     "SELECT n.reason, sum(h.extent_bytes), sum(h.live_bytes), sum(h.slack_bytes),"
-    " sum(h.overhead_bytes), sum(h.hole_bytes), sum(h.free_page_bytes), sum(h.top_bytes),"
+    " sum(h.overhead_bytes), sum(h.hole_bytes), sum(h.free_page_bytes),"
+    /* glibc may have returned the top of an arena already */
+    " total(h.top_bytes) FILTER (WHERE e.kind <> 'arena'),"
     " e.allocator IS 'glibc' AS is_of_glibc"
     " FROM snapshots AS n JOIN heap_states AS h ON h.snapshot_id = n.snapshot_id"
     " JOIN heaps AS e ON e.heap_id = h.heap_id WHERE n.process_id = ?1"
@@ -116,6 +118,7 @@ static int append_advice(const struct finding_run *run, const struct heap *heap,
                          struct finding *finding, struct error *err)
 {
     bool is_in_holes = heap->holes > heap->free_pages;
+    const char *decay = has_decay ? summary_text(run->numbers, "decay_advice") : "";
     char text[3][UNITS_TEXT_BYTES];
 
     if (is_in_holes)
@@ -126,8 +129,7 @@ static int append_advice(const struct finding_run *run, const struct heap *heap,
                        units_format_bytes(heap->free_pages, text[1]));
     if (!is_in_holes || heap->free_pages > 0)
         finding_append(finding, " To give free pages back, %s%s%s.",
-                       summary_text(run->numbers, "release_advice"), has_decay ? "; or " : "",
-                       has_decay ? summary_text(run->numbers, "decay_advice") : "");
+                       summary_text(run->numbers, "release_advice"), *decay ? "; or " : "", decay);
     return is_in_holes ? append_who_pins(run, heap, finding, err) : 0;
 }
 
@@ -141,6 +143,9 @@ static int find_fragmentation(const struct finding_run *run, const struct heap *
     bool is_end = strcmp(heap->at, "end") == 0;
     bool is_over = finding_has_exited(run) && is_end; /* too late to matter */
     bool is_same = kept && is_end && !is_over;
+    const char *decay = strcmp(summary_text(run->numbers, "allocator"), "glibc") == 0
+                            ? summary_text(run->numbers, "decay_advice")
+                            : "";
     char page[32];
     char text[3][UNITS_TEXT_BYTES];
     struct finding *finding;
@@ -157,8 +162,8 @@ static int find_fragmentation(const struct finding_run *run, const struct heap *
         finding, "Fragmentation: at the %s %s of the heap's %s were free between live blocks.",
         heap->at, units_format_bytes(unused, text[0]), units_format_bytes(heap->extent, text[1]));
     if (heap->is_of_glibc && heap->free_pages > heap->holes)
-        finding_append(finding, " malloc_trim(0) returns %s of it, which are whole pages.",
-                       units_format_bytes(heap->free_pages, text[2]));
+        finding_append(finding, " malloc_trim(0) returns %s of it, which are whole pages%s%s.",
+                       units_format_bytes(heap->free_pages, text[2]), *decay ? "; or " : "", decay);
     (void)snprintf(page, sizeof(page), "pinning?alive_at=%s", heap->at);
     finding_lead(run, finding, "pinning", page, 0);
     finding_show_sql(run, finding, "pinning", " AND at = '%s'", heap->at);
@@ -435,11 +440,11 @@ static int compare(const void *a, const void *b)
     return strcmp(x->sentence, y->sentence);
 }
 
-int findings_collect(const struct query *query, int64_t process_id,
-                     const struct summary_numbers *numbers, struct findings *findings,
-                     struct error *err)
+static struct finding_run begin(const struct query *query, int64_t process_id,
+                                const struct summary_numbers *numbers, struct findings *findings)
 {
-    const struct finding_run run = {
+    findings->n = 0;
+    return (struct finding_run){
         .query = query,
         .numbers = numbers,
         .findings = findings,
@@ -447,19 +452,47 @@ int findings_collect(const struct query *query, int64_t process_id,
         .peak_bytes = summary_number(numbers, "peak_bytes"),
         .duration_ns = (double)summary_number(numbers, "duration_ns"),
     };
-    struct finding *kept = NULL;
-    int rc;
+}
 
-    findings->n = 0;
-    rc = leak_findings_add(&run, err);
+static void sort(struct findings *findings)
+{
+    qsort(findings->list, findings->n, sizeof(findings->list[0]), compare);
+    if (findings->n > FINDINGS_SHOWN)
+        findings->n = FINDINGS_SHOWN;
+}
+
+static int find_unused(const struct finding_run *run, struct error *err)
+{
+    struct finding *kept = NULL;
+    int rc = resident_findings_add_kept(run, &kept, err);
+
+    if (rc == 0)
+        rc = find_heaps(run, kept, err);
+    return rc == 0 ? resident_findings_add_mappings(run, err) : rc;
+}
+
+int findings_collect_unused(const struct query *query, int64_t process_id,
+                            const struct summary_numbers *numbers, struct findings *findings,
+                            struct error *err)
+{
+    const struct finding_run run = begin(query, process_id, numbers, findings);
+    int rc = find_unused(&run, err);
+
+    sort(findings);
+    return rc;
+}
+
+int findings_collect(const struct query *query, int64_t process_id,
+                     const struct summary_numbers *numbers, struct findings *findings,
+                     struct error *err)
+{
+    const struct finding_run run = begin(query, process_id, numbers, findings);
+    int rc = leak_findings_add(&run, err);
+
     if (rc == 0)
         rc = image_findings_add(&run, err);
     if (rc == 0)
-        rc = resident_findings_add_kept(&run, &kept, err);
-    if (rc == 0)
-        rc = find_heaps(&run, kept, err);
-    if (rc == 0)
-        rc = resident_findings_add_mappings(&run, err);
+        rc = find_unused(&run, err);
     if (rc == 0)
         rc = find_temporary(&run, err);
     if (rc == 0)
@@ -470,9 +503,7 @@ int findings_collect(const struct query *query, int64_t process_id,
         rc = find_bad_frees(&run, err);
     if (rc == 0)
         rc = find_trust(&run, err);
-    qsort(findings->list, findings->n, sizeof(findings->list[0]), compare);
-    if (findings->n > FINDINGS_SHOWN)
-        findings->n = FINDINGS_SHOWN;
+    sort(findings);
     return rc;
 }
 

@@ -175,7 +175,7 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|   mtrace-query timeline copy.db --process 1  timeline?process=1
 #|   rows: 1
 #|== free pages of a program that was killed are one finding
-#|warning: At 1m00s glibc kept 20.0 MiB of its 21.0 MiB resident although they were free. To give free pages back, call malloc_trim(0); or limit arenas by M_ARENA_MAX, or lower M_TRIM_THRESHOLD. Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
+#|warning: At 1m00s glibc kept 20.0 MiB of its 21.0 MiB resident although they were free. To give free pages back, call malloc_trim(0). Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
 #|   mtrace-query fragmentation copy.db --process 1  fragmentation?process=1
 #|   rows: 1
 #|== holes of a program that was killed are one finding, about what pins them
@@ -223,7 +223,7 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|   mtrace-query mmaps copy.db --process 1  mmaps?process=1
 #|   rows: 1
 #|== mappings of CPython
-#|warning: At 1m39s 36.0 MiB of 76.0 MiB RSS were mappings that the program made itself, not blocks; they grew throughout. CPython's small objects live there: record again with PYTHONMALLOC=malloc.
+#|warning: At 1m39s 36.0 MiB of 76.0 MiB RSS were mappings that the program made itself, not blocks; they grew throughout. CPython keeps objects of at most 512 bytes in arenas, which are mappings and not blocks: PYTHONMALLOC=malloc records each object, at a higher overhead.
 #|   mtrace-query mmaps copy.db --process 1  mmaps?process=1
 #|   rows: 1
 #|== mappings that are blocks

@@ -142,3 +142,62 @@ mtrace-query sql run.db "SELECT leaked_blocks, share_of_site FROM leaks" --csv
 #|other stacks free theirs in tidy  program.c:17
 #|leaked_blocks,share_of_site
 #|1000,1.0
+# case advice
+# Free memory in one heap below a live block: only malloc_trim returns it. In several arenas: fewer arenas help as well.
+cat >program.c <<'EOC'
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    N_BLOCKS = 4000
+};
+
+static void *fragment(void *unused)
+{
+    static __thread char *blocks[N_BLOCKS];
+
+    for (int i = 0; i < N_BLOCKS; i++)
+        memset(blocks[i] = malloc(2000), 1, 2000);
+    for (int i = 0; i < N_BLOCKS - 1; i++)
+        free(blocks[i]);
+    usleep(150000);
+    return unused;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t threads[8];
+    int n = atoi(argv[argc - 1]);
+
+    if (n == 0)
+        fragment(NULL);
+    for (int i = 0; i < n; i++)
+        pthread_create(&threads[i], NULL, fragment, NULL);
+    for (int i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+    _exit(0);
+}
+EOC
+gcc -fno-builtin -g -pthread -o program program.c
+for n in 0 4; do
+    echo "== $n threads"
+    mtrace-record -q -f --sample-memory=10 -o run.dat -- ./program $n
+    COLUMNS=300 mtrace-query run.dat 2>import.txt | grep -o 'glibc kept\|To give free.*' || true
+    COLUMNS=300 mtrace-query fragmentation run.db | grep -o 'RSS near the\|glibc kept\|To give free.*' | sort -u
+done
+# expect stdout
+#|== 0 threads
+#|glibc kept
+#|To give free pages back, call malloc_trim(0).
+#|RSS near the
+#|To give free pages back, call malloc_trim(0).
+#|glibc kept
+#|== 4 threads
+#|glibc kept
+#|To give free pages back, call malloc_trim(0); or set MALLOC_ARENA_MAX=2, because 4 arenas hold most of the free memory.
+#|RSS near the
+#|To give free pages back, call malloc_trim(0); or set MALLOC_ARENA_MAX=2, because 4 arenas hold most of the free memory.
+#|glibc kept
