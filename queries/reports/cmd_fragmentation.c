@@ -58,7 +58,7 @@ static void print_sample(const struct query *query, int64_t process_id,
 
     for (int i = 0; i < RESIDENT_PARTS; i++)
         parts[i] = sqlite3_column_int64(row, PARTS + i);
-    (void)snprintf(line, sizeof(line), "RSS near the %s, at %s: %s = %s; blocks have %s.",
+    (void)snprintf(line, sizeof(line), "RSS near the %s, at %s: %s = %s; live blocks: %s.",
                    rundb_text(row, AT),
                    units_format_duration(sqlite3_column_int64(row, AT_NS), text[0]),
                    units_format_bytes(sqlite3_column_int64(row, RSS_BYTES), text[1]),

@@ -165,8 +165,10 @@ int resident_findings_add_mappings(const struct finding_run *run, struct error *
         int64_t bytes = sqlite3_column_int64(stmt, 1);
 
         grows = sqlite3_column_int(stmt, 3) != 0;
-        finding = finding_add(run, grows ? FINDING_WARNING : FINDING_INFO,
-                              finding_share_of_peak(run, bytes), bytes, -1);
+        /* Tables of blocks show the smaller part if the mappings are larger than all blocks. */
+        finding =
+            finding_add(run, grows || bytes >= run->peak_bytes ? FINDING_WARNING : FINDING_INFO,
+                        finding_share_of_peak(run, bytes), bytes, -1);
         finding_append(finding, "At %s %s of %s RSS were mappings that %s, not blocks%s.",
                        units_format_duration(sqlite3_column_int64(stmt, 0), text[0]),
                        units_format_bytes(bytes, text[1]),

@@ -76,9 +76,9 @@ mtrace-query fragmentation run.db | sed 1,3d
 #|end      1  brk   19.1 MiB   977 KiB       0 B       0 B  977 KiB  17.2 MiB      0 B  95 %  -
 #|1 more column: --wide
 #|RSS near the peak, at 58.0 s: 23.8 MiB = 18.1 MiB heaps + 977 KiB own mappings + 4.8 MiB files + 0 B
-#|not mapped through libc; blocks have 17.2 MiB.
+#|not mapped through libc; live blocks: 17.2 MiB.
 #|RSS near the end, at 1m39s: 24.3 MiB = 18.1 MiB heaps + 977 KiB own mappings + 488 KiB shared memory
-#|+ 4.8 MiB files + 0 B not mapped through libc; blocks have 977 KiB.
+#|+ 4.8 MiB files + 0 B not mapped through libc; live blocks: 977 KiB.
 #|At 1m20s glibc kept 17.2 MiB of its 18.1 MiB resident although they were free. To give free pages
 #|back, call malloc_trim(0).
 #|next: mtrace-query pinning run.db
