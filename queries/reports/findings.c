@@ -117,7 +117,8 @@ static int append_who_pins(const struct finding_run *run, const struct heap *hea
 static int append_advice(const struct finding_run *run, const struct heap *heap, bool has_decay,
                          struct finding *finding, struct error *err)
 {
-    bool is_in_holes = heap->holes > heap->free_pages;
+    int64_t pages = heap->free_pages + heap->top;
+    bool is_in_holes = heap->holes > pages;
     const char *decay = has_decay ? summary_text(run->numbers, "decay_advice") : "";
     char text[3][UNITS_TEXT_BYTES];
 
@@ -126,8 +127,8 @@ static int append_advice(const struct finding_run *run, const struct heap *heap,
                        " At the %s %s of its free memory were holes between live blocks, which no "
                        "purge gives back, and %s were free pages.",
                        heap->at, units_format_bytes(heap->holes, text[0]),
-                       units_format_bytes(heap->free_pages, text[1]));
-    if (!is_in_holes || heap->free_pages > 0)
+                       units_format_bytes(pages, text[1]));
+    if (!is_in_holes || pages > 0)
         finding_append(finding, " To give free pages back, %s%s%s.",
                        summary_text(run->numbers, "release_advice"), *decay ? "; or " : "", decay);
     return is_in_holes ? append_who_pins(run, heap, finding, err) : 0;
@@ -248,7 +249,8 @@ static int find_heaps(const struct finding_run *run, struct finding *kept, struc
         (void)snprintf(heap.at, sizeof(heap.at), "%s", rundb_text(stmt, 0));
         if (is_fragmented(run, &heap, is_kept) && unused > worst.holes + worst.free_pages)
             worst = heap;
-        if (heap.is_of_glibc == is_kept_by_glibc && unused > emptiest.holes + emptiest.free_pages)
+        if (heap.is_of_glibc == is_kept_by_glibc
+            && unused + heap.top > emptiest.holes + emptiest.free_pages + emptiest.top)
             emptiest = heap;
         if (!heap.is_of_glibc)
             continue;

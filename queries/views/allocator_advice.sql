@@ -3,7 +3,8 @@
 --
 -- Findings and notes use these texts: each completes a sentence that begins with "To give free pages back,".
 -- glibc trims by itself only the free top of a heap. What an option would change depends on where the free memory was at the peak or
--- at the end, whichever had more of it: in several arenas, at the top of the brk heap, or below a live block.
+-- at the end, whichever had more of it: in several arenas that grew at different times (together they are larger than what was ever live),
+-- at the top of the brk heap, or below a live block.
 CREATE VIEW allocator_advice(
   process_id,        -- joins processes
   allocator,         -- processes.allocator; NULL: unknown
@@ -13,14 +14,17 @@ CREATE VIEW allocator_advice(
 ) AS
 WITH
   free AS (
-    SELECT n.process_id, sum(t.extent_bytes - t.live_bytes) AS bytes, count(*) FILTER (WHERE h.kind = 'arena') AS arenas,
+    SELECT n.process_id, sum(t.extent_bytes) AS extent_bytes, sum(t.live_bytes) AS live_bytes, count(*) FILTER (WHERE h.kind = 'arena') AS arenas,
       total(t.extent_bytes - t.live_bytes) FILTER (WHERE h.kind = 'arena') AS arena_bytes, total(t.top_bytes) FILTER (WHERE h.kind = 'brk') AS top_bytes
     FROM heap_states AS t
     JOIN snapshots AS n ON n.snapshot_id = t.snapshot_id
     JOIN heaps AS h ON h.heap_id = t.heap_id
     WHERE n.reason IN ('peak', 'end') AND h.allocator = 'glibc'
     GROUP BY n.snapshot_id),
-  most AS (SELECT *, row_number() OVER (PARTITION BY process_id ORDER BY bytes DESC) AS place FROM free)
+  most AS (
+    SELECT *, extent_bytes - live_bytes AS bytes, max(live_bytes) OVER (PARTITION BY process_id) AS peak_bytes,
+      row_number() OVER (PARTITION BY process_id ORDER BY extent_bytes - live_bytes DESC) AS place
+    FROM free)
 SELECT p.process_id, p.allocator,
   CASE WHEN p.allocator = 'glibc' THEN 'heap' WHEN p.allocator IS NULL THEN 'allocator memory' ELSE p.allocator || ' memory' END,
   CASE p.allocator
@@ -31,7 +35,7 @@ SELECT p.process_id, p.allocator,
     ELSE 'call the purge function of the allocator' END,
   CASE p.allocator
     WHEN 'glibc' THEN CASE
-      WHEN m.arenas >= 2 AND m.arena_bytes >= m.bytes / 2 THEN 'set MALLOC_ARENA_MAX=2, because ' || m.arenas || ' arenas hold most of the free memory'
+      WHEN m.arenas >= 2 AND m.arena_bytes >= m.bytes / 2 AND m.extent_bytes >= 1.5 * m.peak_bytes THEN 'set MALLOC_ARENA_MAX=2, because ' || m.arenas || ' arenas hold most of the free memory'
       WHEN m.top_bytes >= m.bytes / 2 THEN 'lower M_TRIM_THRESHOLD, because most of the free memory is above the last live block' END
     WHEN 'jemalloc' THEN 'set MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:true, or call mallctl("arena.<i>.dirty_decay_ms")'
     WHEN 'tcmalloc' THEN 'set TCMALLOC_RELEASE_RATE=10, or call MallocExtension::instance()->SetMemoryReleaseRate(10)'

@@ -143,9 +143,9 @@ mtrace-query sql run.db "SELECT leaked_blocks, share_of_site FROM leaks" --csv
 #|leaked_blocks,share_of_site
 #|1000,1.0
 # case advice
-# Free memory in one heap below a live block: only malloc_trim returns it. In several arenas: fewer arenas help as well.
+# Free memory in one heap below a live block: only malloc_trim returns it. Above the last block: a lower threshold helps as well. In
+# arenas that grew one after the other: fewer of them.
 cat >program.c <<'EOC'
-#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,47 +155,72 @@ enum {
     N_BLOCKS = 4000
 };
 
-static void *fragment(void *unused)
+static pthread_mutex_t g_turn = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t g_all;
+
+static void fragment(int n_kept)
 {
     static __thread char *blocks[N_BLOCKS];
 
     for (int i = 0; i < N_BLOCKS; i++)
         memset(blocks[i] = malloc(2000), 1, 2000);
-    for (int i = 0; i < N_BLOCKS - 1; i++)
+    for (int i = 0; i < N_BLOCKS - n_kept; i++)
         free(blocks[i]);
-    usleep(150000);
-    return unused;
+}
+
+static void *run_thread(void *own)
+{
+    own = malloc(100);
+    pthread_barrier_wait(&g_all); /* each thread has its arena */
+    pthread_mutex_lock(&g_turn);
+    fragment(1);
+    pthread_mutex_unlock(&g_turn);
+    pthread_barrier_wait(&g_all);
+    return own;
 }
 
 int main(int argc, char **argv)
 {
-    pthread_t threads[8];
-    int n = atoi(argv[argc - 1]);
+    pthread_t threads[4];
+    void *first;
 
-    if (n == 0)
-        fragment(NULL);
-    for (int i = 0; i < n; i++)
-        pthread_create(&threads[i], NULL, fragment, NULL);
-    for (int i = 0; i < n; i++)
-        pthread_join(threads[i], NULL);
+    if (strcmp(argv[argc - 1], "arenas") == 0) {
+        pthread_barrier_init(&g_all, NULL, 4);
+        for (int i = 0; i < 4; i++)
+            pthread_create(&threads[i], NULL, run_thread, NULL);
+        for (int i = 0; i < 4; i++)
+            pthread_join(threads[i], NULL);
+    } else {
+        free(malloc(16 << 20)); /* raises the threshold */
+        first = malloc(100);
+        fragment(strcmp(argv[argc - 1], "below") == 0);
+        argc += first == NULL;
+    }
+    usleep(150000);
     _exit(0);
 }
 EOC
 gcc -fno-builtin -g -pthread -o program program.c
-for n in 0 4; do
-    echo "== $n threads"
-    mtrace-record -q -f --sample-memory=10 -o run.dat -- ./program $n
-    COLUMNS=300 mtrace-query run.dat 2>import.txt | grep -o 'glibc kept\|To give free.*' || true
-    COLUMNS=300 mtrace-query fragmentation run.db | grep -o 'RSS near the\|glibc kept\|To give free.*' | sort -u
+for where in below top arenas; do
+    echo "== $where"
+    mtrace-record -q -f --sample-memory=10 -o run.dat -- ./program $where
+    COLUMNS=500 mtrace-query run.dat 2>import.txt | grep -o 'glibc kept\|To give free.*' || true
+    COLUMNS=500 mtrace-query fragmentation run.db | grep -o 'RSS near the\|glibc kept\|To give free.*' | sort -u
 done
 # expect stdout
-#|== 0 threads
+#|== below
 #|glibc kept
 #|To give free pages back, call malloc_trim(0).
 #|RSS near the
 #|To give free pages back, call malloc_trim(0).
 #|glibc kept
-#|== 4 threads
+#|== top
+#|glibc kept
+#|To give free pages back, call malloc_trim(0); or lower M_TRIM_THRESHOLD, because most of the free memory is above the last live block.
+#|RSS near the
+#|To give free pages back, call malloc_trim(0); or lower M_TRIM_THRESHOLD, because most of the free memory is above the last live block.
+#|glibc kept
+#|== arenas
 #|glibc kept
 #|To give free pages back, call malloc_trim(0); or set MALLOC_ARENA_MAX=2, because 4 arenas hold most of the free memory.
 #|RSS near the
