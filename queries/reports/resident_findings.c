@@ -116,20 +116,14 @@ static int64_t mapped_at_peak(const struct finding_run *run)
     return run->peak_bytes - finding_number(run, "heap_at_peak_live_bytes");
 }
 
-/* mappings: the finding about mappings that are not blocks; NULL: none. Arenas of an attached
- * process are mapped already. */
+/* mappings: the finding about mappings that are not blocks; NULL: none. */
 static int add_python(const struct finding_run *run, struct finding *mappings, struct error *err)
 {
     struct sqlite3_stmt *stmt = NULL;
     struct finding *finding = mappings;
     char text[UNITS_TEXT_BYTES];
-    int rc = finding_first_row(
-        run,
-        mappings
-            ? "SELECT 1 FROM modules AS m JOIN objects AS o ON o.object_id = m.object_id WHERE"
-              " m.process_id = ?1 AND (o.path LIKE '%/libpython%' OR o.path LIKE '%/python3%') LIMIT 1"
-            : "SELECT bytes FROM _python_arenas WHERE process_id = ?1",
-        &stmt, err);
+    int rc = finding_first_row(run, "SELECT bytes FROM _python_arenas WHERE process_id = ?1", &stmt,
+                               err);
 
     if (rc != 1)
         return rc;

@@ -78,7 +78,9 @@ mapped="$kept UPDATE timeline SET live_bytes = 0, peak_bytes = 0; UPDATE process
 show 'mappings that grow' "$mapped" '*mappings*'
 show 'mappings that stopped growing' "$mapped UPDATE memory_samples SET own_mapping_resident_bytes = 35 $mib WHERE at_ns = 50000000000" '*mappings*'
 show 'they matter less than larger blocks' "$mapped UPDATE memory_samples SET own_mapping_resident_bytes = 35 $mib WHERE at_ns = 50000000000; UPDATE processes SET peak_bytes = 50 $mib WHERE process_id = 1" '*mappings*'
-show 'mappings of CPython' "$mapped UPDATE objects SET path = '/usr/bin/python3.11' WHERE object_id = 2; INSERT INTO modules(module_id, process_id, object_id, load_address) VALUES (1001, 1, 2, 0)" '*mappings*'
+python="UPDATE objects SET path = '/usr/bin/python3.11' WHERE object_id = 2; INSERT INTO mmaps(mmap_id, mmap_call_id, process_id, backtrace_id, address, length, mapped_ns) VALUES (1001, 1001, 1, 6, 0, 1048576, 1);"
+show 'mappings of CPython' "$mapped $python" '*mappings*'
+show 'arenas of CPython that are no growing mappings' "$python" '*arenas*'
 show 'mappings that are blocks' "$mapped UPDATE timeline SET live_bytes = 30 $mib, peak_bytes = 30 $mib; UPDATE processes SET peak_bytes = 30 $mib WHERE process_id = 1" '*mappings*'
 show 'realloc' "UPDATE site_totals SET realloc_copied_bytes = 20 $mib WHERE process_id = 1 AND call_site_id = 2; UPDATE site_totals SET allocated_bytes = 30 $mib WHERE process_id = 1 AND call_site_id = 2;
   DELETE FROM chain_totals; INSERT INTO chain_totals VALUES (1, 4, 2, 500, 400, 20 $mib, 251, 20, 200000, 0)" 'realloc*'
@@ -229,6 +231,10 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|   rows: 1
 #|== mappings of CPython
 #|warning: At 1m39s 36.0 MiB of 76.0 MiB RSS were mappings that the program made itself, not blocks; they grew throughout. CPython keeps objects of at most 512 bytes in arenas, which are mappings and not blocks: PYTHONMALLOC=malloc records each object, at a higher overhead.
+#|   mtrace-query mmaps copy.db --process 1  mmaps?process=1
+#|   rows: 1
+#|== arenas of CPython that are no growing mappings
+#|info: CPython mapped 1.0 MiB of arenas. CPython keeps objects of at most 512 bytes in arenas, which are mappings and not blocks: PYTHONMALLOC=malloc records each object, at a higher overhead.
 #|   mtrace-query mmaps copy.db --process 1  mmaps?process=1
 #|   rows: 1
 #|== mappings that are blocks
