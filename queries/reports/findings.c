@@ -36,12 +36,16 @@ struct heap {
     int64_t extent, live, slack, overhead, holes, free_pages, top;
 };
 
+/* The last column: resident bytes of all heaps, for the end if a sample with parts is near. */
 static const char heaps_sql[] =
     "SELECT n.reason, sum(h.extent_bytes), sum(h.live_bytes), sum(h.slack_bytes),"
     " sum(h.overhead_bytes), sum(h.hole_bytes), sum(h.free_page_bytes),"
     /* glibc may have returned the top of an arena already */
     " total(h.top_bytes) FILTER (WHERE e.kind <> 'arena'),"
-    " e.allocator IS 'glibc' AS is_of_glibc"
+    " e.allocator IS 'glibc' AS is_of_glibc, (SELECT m.heap_resident_bytes FROM memory_samples AS m"
+    "  WHERE m.process_id = ?1 AND m.heap_resident_bytes IS NOT NULL AND n.reason = 'end'"
+    "  AND m.at_ns >= n.at_ns - max(1000000000, (SELECT end_ns - start_ns FROM processes"
+    "   WHERE process_id = ?1) / 20) ORDER BY m.at_ns DESC LIMIT 1)"
     " FROM snapshots AS n JOIN heap_states AS h ON h.snapshot_id = n.snapshot_id"
     " JOIN heaps AS e ON e.heap_id = h.heap_id WHERE n.process_id = ?1"
     " AND n.reason IN ('peak', 'end') AND h.top_bytes IS NOT NULL"
@@ -221,6 +225,20 @@ static bool is_fragmented(const struct finding_run *run, const struct heap *heap
     return unused >= heap->extent / 4 && (is_last || heap->live >= heap->extent / 10);
 }
 
+static int64_t at_most(int64_t bytes, int64_t limit)
+{
+    return bytes < limit ? bytes : limit > 0 ? limit : 0;
+}
+
+/* malloc_trim may have given free pages back already; holes are resident. */
+static void leave_out_absent(struct heap *heap, int64_t resident)
+{
+    int64_t unused = resident - heap->live - heap->slack - heap->overhead - heap->holes;
+
+    heap->free_pages = at_most(heap->free_pages, unused);
+    heap->top = at_most(heap->top, unused - heap->free_pages);
+}
+
 static int find_heaps(const struct finding_run *run, struct finding *kept, struct error *err)
 {
     bool is_kept = kept != NULL;
@@ -244,8 +262,11 @@ static int find_heaps(const struct finding_run *run, struct finding *kept, struc
             .is_of_glibc = sqlite3_column_int(stmt, 8) != 0,
         };
         int64_t lost = heap.slack + heap.overhead;
-        int64_t unused = heap.holes + heap.free_pages;
+        int64_t unused;
 
+        if (sqlite3_column_type(stmt, 9) != SQLITE_NULL)
+            leave_out_absent(&heap, sqlite3_column_int64(stmt, 9));
+        unused = heap.holes + heap.free_pages;
         (void)snprintf(heap.at, sizeof(heap.at), "%s", rundb_text(stmt, 0));
         if (is_fragmented(run, &heap, is_kept) && unused > worst.holes + worst.free_pages)
             worst = heap;

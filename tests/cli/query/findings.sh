@@ -62,6 +62,8 @@ ended="INSERT INTO snapshots VALUES (1002, 1, 100000000000, 'end');
 killed="$kept $ended UPDATE processes SET end_kind = 'signal', allocator = 'glibc' WHERE process_id = 1; UPDATE heaps SET allocator = 'glibc', kind = 'brk';"
 show 'free pages of a program that was killed are one finding' "$killed" '[AF]* were free*'
 show 'holes of a program that was killed are one finding, about what pins them' "$killed UPDATE heap_states SET hole_bytes = 15 $mib, free_page_bytes = 4 $mib" '[AF]* were free*'
+show 'free pages that are not resident are no waste' "$killed UPDATE heap_states SET hole_bytes = 4 $mib, free_page_bytes = 15 $mib; DELETE FROM memory_samples; INSERT INTO memory_samples VALUES (1, 99500000000, 11 $mib, 11 $mib, 0, 0, 11 $mib, 0, 0, 0, 0, 0);" '[AF]* were free*'
+show 'nor is a heap that malloc_trim has emptied' "$killed UPDATE heap_states SET hole_bytes = 4 $mib, free_page_bytes = 15 $mib; DELETE FROM memory_samples; INSERT INTO memory_samples VALUES (1, 99500000000, 5 $mib, 5 $mib, 0, 0, 5 $mib, 0, 0, 0, 0, 0);" '[AF]* were free*'
 show 'resident for less than a second' "$kept UPDATE memory_samples SET at_ns = 99500000000 WHERE at_ns = 60000000000" '*kept*'
 show 'two samples are enough' "$kept UPDATE memory_samples SET at_ns = at_ns + 39600000000" '*kept*'
 show 'blocks from before the recording may lie there' "$kept UPDATE heaps SET unseen_blocks = 'inherited'" '*kept*'
@@ -185,6 +187,12 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|warning: Fragmentation: at the end 19.0 MiB of the heap's 20.0 MiB were free between live blocks. Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
 #|   mtrace-query pinning copy.db --process 1  pinning?alive_at=end&process=1
 #|   rows: 1
+#|== free pages that are not resident are no waste
+#|warning: Fragmentation: at the end 10.0 MiB of the heap's 20.0 MiB were free between live blocks. malloc_trim(0) returns 6.0 MiB of it, which are whole pages. Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
+#|   mtrace-query pinning copy.db --process 1  pinning?alive_at=end&process=1
+#|   rows: 1
+#|== nor is a heap that malloc_trim has emptied
+#|   rows: 0
 #|== resident for less than a second
 #|   rows: 0
 #|== two samples are enough
