@@ -1,7 +1,7 @@
 # The first help screen fits a terminal; lists of commands, filters and options, and help of one command, work in every word order.
 . "$CASES/../lib.sh"
 mtrace-query --help
-mtrace-query --help | awk 'length > 80 || NR > 40'
+mtrace-query --help | awk 'length > 80 || NR > 24'
 for words in help -h '-?' 'run.db --help'; do
     cmp <(mtrace-query $words) <(mtrace-query --help)
 done
