@@ -122,7 +122,8 @@ static int append_advice(const struct finding_run *run, const struct heap *heap,
                          struct finding *finding, struct error *err)
 {
     int64_t pages = heap->free_pages + heap->top;
-    bool is_in_holes = heap->holes > pages;
+    /* The heap may have shrunk since the sample that the finding is about. */
+    bool is_in_holes = heap->holes > pages && heap->holes >= finding->bytes / 2;
     const char *decay = has_decay ? summary_text(run->numbers, "decay_advice") : "";
     char text[3][UNITS_TEXT_BYTES];
 
