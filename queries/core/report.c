@@ -107,11 +107,9 @@ int report_print(struct query *query, struct sqlite3_stmt *stmt, const char *nex
         (void)fprintf(query->out, "more rows: -n 0\n");
     if (command->below && *ret_n_rows > 0 && !query->options->fail_if)
         rc = command->below(query, err);
-    if (rc != 0)
-        return rc;
-    if (row.is_found && (next || command->next))
+    if (rc == 0 && row.is_found && (next || command->next))
         query_advise_command(query, next ? next : command->next, row.filled);
-    return 0;
+    return rc;
 }
 
 /* The rows are call sites, in the order of the view. */

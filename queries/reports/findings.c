@@ -199,9 +199,12 @@ static void find_small_blocks(const struct finding_run *run, const struct heap *
     int64_t lost = heap->slack + heap->overhead;
     char text[UNITS_TEXT_BYTES];
     char share[UNITS_TEXT_BYTES];
-    struct finding *finding =
-        finding_add(run, FINDING_INFO, finding_share_of_peak(run, lost), lost, -1);
+    struct finding *finding;
 
+    if (strcmp(heap->at, "peak") != 0 || lost < FINDING_MIB || lost < heap->live / 4
+        || heap->live <= 0)
+        return;
+    finding = finding_add(run, FINDING_INFO, finding_share_of_peak(run, lost), lost, -1);
     finding_append(
         finding,
         "Blocks are small: at the peak headers and rounded sizes took %s, %s of the bytes in use. "
@@ -240,6 +243,25 @@ static void leave_out_absent(struct heap *heap, int64_t resident)
     heap->top = at_most(heap->top, unused - heap->free_pages);
 }
 
+static struct heap read_heap(struct sqlite3_stmt *row)
+{
+    struct heap heap = {
+        .extent = sqlite3_column_int64(row, 1),
+        .live = sqlite3_column_int64(row, 2),
+        .slack = sqlite3_column_int64(row, 3),
+        .overhead = sqlite3_column_int64(row, 4),
+        .holes = sqlite3_column_int64(row, 5),
+        .free_pages = sqlite3_column_int64(row, 6),
+        .top = sqlite3_column_int64(row, 7),
+        .is_of_glibc = sqlite3_column_int(row, 8) != 0,
+    };
+
+    (void)snprintf(heap.at, sizeof(heap.at), "%s", rundb_text(row, 0));
+    if (sqlite3_column_type(row, 9) != SQLITE_NULL)
+        leave_out_absent(&heap, sqlite3_column_int64(row, 9));
+    return heap;
+}
+
 static int find_heaps(const struct finding_run *run, struct finding *kept, struct error *err)
 {
     bool is_kept = kept != NULL;
@@ -252,23 +274,9 @@ static int find_heaps(const struct finding_run *run, struct finding *kept, struc
     if (rc != 0)
         return rc;
     while ((rc = rundb_step(&run->query->database, stmt, err)) == 1) {
-        struct heap heap = {
-            .extent = sqlite3_column_int64(stmt, 1),
-            .live = sqlite3_column_int64(stmt, 2),
-            .slack = sqlite3_column_int64(stmt, 3),
-            .overhead = sqlite3_column_int64(stmt, 4),
-            .holes = sqlite3_column_int64(stmt, 5),
-            .free_pages = sqlite3_column_int64(stmt, 6),
-            .top = sqlite3_column_int64(stmt, 7),
-            .is_of_glibc = sqlite3_column_int(stmt, 8) != 0,
-        };
-        int64_t lost = heap.slack + heap.overhead;
-        int64_t unused;
+        struct heap heap = read_heap(stmt);
+        int64_t unused = heap.holes + heap.free_pages;
 
-        if (sqlite3_column_type(stmt, 9) != SQLITE_NULL)
-            leave_out_absent(&heap, sqlite3_column_int64(stmt, 9));
-        unused = heap.holes + heap.free_pages;
-        (void)snprintf(heap.at, sizeof(heap.at), "%s", rundb_text(stmt, 0));
         if (is_fragmented(run, &heap, is_kept) && unused > worst.holes + worst.free_pages)
             worst = heap;
         if (heap.is_of_glibc == is_kept_by_glibc
@@ -280,9 +288,7 @@ static int find_heaps(const struct finding_run *run, struct finding *kept, struc
             && heap.top >= 4 * FINDING_MIB && heap.top >= heap.extent / 2
             && heap.live >= heap.extent / 10)
             find_untrimmed(run, &heap);
-        if (strcmp(heap.at, "peak") == 0 && lost >= FINDING_MIB && lost >= heap.live / 4
-            && heap.live > 0)
-            find_small_blocks(run, &heap);
+        find_small_blocks(run, &heap);
     }
     sqlite3_finalize(stmt);
     if (rc == 0 && kept)
