@@ -7,6 +7,7 @@
 #include "importer/image/root_names.h"
 #include "importer/write/database.h"
 #include "lib/base/hash_map.h"
+#include "symbolizer/demangle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,10 +125,16 @@ static int write_root(const struct analysis *analysis, struct root_names *names,
     const char *symbol;
     uint64_t offset;
     const char *module = name_root(analysis, names, root, &symbol, &offset);
+    const char *function = function_of(analysis, root);
+    char *demangled = symbol ? demangle_full(symbol) : function ? demangle_full(function) : NULL;
+    int code = database_insert(insert, err, "iittttuiuu", totals->root_id, analysis->image_id,
+                               root_kind_names[root->kind], module,
+                               symbol && demangled ? demangled : symbol,
+                               function && demangled ? demangled : function, offset,
+                               (int64_t)tid_of(analysis, root), totals->bytes, totals->blocks);
 
-    return database_insert(insert, err, "iittttuiuu", totals->root_id, analysis->image_id,
-                           root_kind_names[root->kind], module, symbol, function_of(analysis, root),
-                           offset, (int64_t)tid_of(analysis, root), totals->bytes, totals->blocks);
+    free(demangled);
+    return code;
 }
 
 static void sum_roots(struct analysis *analysis)

@@ -16,7 +16,7 @@ CREATE TABLE roots (            -- words outside of blocks, and registers, that 
   image_id     INTEGER NOT NULL,        -- joins heap_images
   kind         TEXT NOT NULL,           -- 'global' (data of a module), 'tls', 'mapping' (made by no allocator), 'stack', 'register', 'heap' (memory that may belong to blocks from before the recording)
   module       TEXT,                    -- path of the file; NULL: not a global
-  symbol       TEXT,                    -- variable; NULL: not known
+  symbol       TEXT,                    -- variable, demangled; NULL: not known
   offset_bytes INTEGER NOT NULL,        -- from the start of the symbol; without one from that of the module, stack or mapping; of a register its number
   thread_id    INTEGER,                 -- thread of a stack, register or tls; NULL: none, or no row
   function     TEXT,                    -- function whose frame has the word; NULL: not a stack, or not known

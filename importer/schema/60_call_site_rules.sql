@@ -113,6 +113,7 @@ INSERT INTO call_site_rules(target, pattern) VALUES
   -- FFmpeg, GCC, PostgreSQL, APR, talloc, obstacks, HotSpot, V8. The call site of a pool's block is its requester, though it serves many.
   ('function', 'Perl_safesys*alloc'),
   ('function', 'Perl_savepv*'),
+  ('function', 'Perl_more_*'),
   ('function', '_PyMem_Raw*alloc'),
   ('function', '_PyMem_Debug*'),
   ('function', '_PyObject_*lloc*'),

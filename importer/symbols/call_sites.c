@@ -7,6 +7,7 @@
 #include "lib/base/hash_map.h"
 #include "lib/sqlite/database_guard.h"
 #include "symbolizer/demangle.h"
+#include "symbolizer/direct_callers.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,8 +24,10 @@ struct site {
 };
 
 enum {
-    MANY_CALLERS = 8,        /* of a wrapper without a name */
-    WRAPPER_GAP_BYTES = 1024 /* between two wrappers of one source file */
+    MANY_CALLERS = 8,         /* of a wrapper without a name, on stacks */
+    MANY_DIRECT_CALLERS = 16, /* in the code of its file */
+    SHORT_BYTES = 256,        /* of a wrapper, with the check for NULL */
+    WRAPPER_GAP_BYTES = 1024  /* between two wrappers of one source file */
 };
 
 enum target {
@@ -59,6 +62,7 @@ struct finder {
     struct error *err;
     struct rules rules[N_TARGETS];
     bool *is_skipped[N_TARGETS]; /* by id */
+    bool *is_new;                /* by function_id: operator new */
     uint64_t *starts;            /* of functions that are named by their start; else 0 */
     size_t n_ids[N_TARGETS];     /* highest id + 1 */
     struct hash_map sites;       /* struct site, which is the whole key; number - 1 */
@@ -148,12 +152,13 @@ static int mark_function(struct finder *finder, sqlite3_stmt *statement)
     const char *raw_name = (const char *)sqlite3_column_text(statement, 1);
     const char *start = raw_name ? strstr(raw_name, "+0x") : NULL;
     char *qualified = raw_name ? demangle_qualified(raw_name) : NULL;
+    int64_t id = database_id(statement, 0, finder->n_ids[TARGET_FUNCTION]);
 
     mark(finder, TARGET_FUNCTION, statement, qualified ? qualified : raw_name);
     mark(finder, TARGET_API_FUNCTION, statement, qualified ? qualified : raw_name);
     if (start)
-        finder->starts[database_id(statement, 0, finder->n_ids[TARGET_FUNCTION])] =
-            strtoull(start + 1, NULL, 16);
+        finder->starts[id] = strtoull(start + 1, NULL, 16);
+    finder->is_new[id] = raw_name && strncmp(raw_name, "_Zn", 3) == 0;
     free(qualified);
     return 0;
 }
@@ -194,8 +199,9 @@ static int read_sizes(struct finder *finder)
     finder->call_site_ids = calloc(finder->n_backtraces, sizeof(*finder->call_site_ids));
     finder->is_wrapped = calloc(finder->n_backtraces, sizeof(*finder->is_wrapped));
     finder->starts = calloc(finder->n_ids[TARGET_FUNCTION], sizeof(*finder->starts));
+    finder->is_new = calloc(finder->n_ids[TARGET_FUNCTION], sizeof(*finder->is_new));
     return finder->frames && finder->inherited && finder->call_site_ids && finder->is_wrapped
-                   && finder->starts
+                   && finder->starts && finder->is_new
                ? 0
                : no_memory(finder);
 }
@@ -316,11 +322,17 @@ struct nameless {
     uint64_t start;
     size_t n_callers;
     bool calls_unskipped;
+    bool calls_new; /* as functions do that make one kind of object */
 };
 
 struct call {
     int64_t callee; /* function_id */
     int64_t caller; /* function_id, or -frame_id */
+};
+
+/* Of the function of a stack. */
+struct callees {
+    bool has_new, has_unskipped;
 };
 
 static const struct site *innermost_site(const struct finder *finder, uint32_t id)
@@ -340,7 +352,7 @@ static int64_t caller_of(const struct finder *finder, uint32_t id)
                                : -(int64_t)finder->backtraces[parent].frame;
 }
 
-static int note_call(struct finder *finder, uint32_t id, bool calls_unskipped,
+static int note_call(struct finder *finder, uint32_t id, struct callees callees,
                      struct hash_map *functions, struct hash_map *calls)
 {
     const struct frame_site *frame = &finder->frames[finder->backtraces[id].frame];
@@ -358,7 +370,8 @@ static int note_call(struct finder *finder, uint32_t id, bool calls_unskipped,
         return no_memory(finder);
     function->start = finder->starts[key.function_id];
     function->n_callers += calls->n - n_calls;
-    function->calls_unskipped |= calls_unskipped;
+    function->calls_unskipped |= callees.has_unskipped;
+    function->calls_new |= callees.has_new;
     return 0;
 }
 
@@ -372,14 +385,13 @@ static int by_start(const void *a, const void *b)
     return one->start < other->start ? -1 : one->start > other->start;
 }
 
-/* Functions between two wrappers are of the same source file, which has wrappers only. */
+/* Functions between two wrappers are of the same source file, which has wrappers only. The
+ * functions are sorted by start. */
 static void skip_wrappers(struct finder *finder, const struct hash_map *functions)
 {
     struct nameless *all = functions->elements;
     const struct nameless *last = NULL;
 
-    if (functions->n)
-        qsort(all, functions->n, sizeof(*all), by_start);
     for (struct nameless *next = all; next < all + functions->n; next++) {
         const struct nameless *first = next;
         if (next->n_callers < MANY_CALLERS || next->calls_unskipped)
@@ -400,27 +412,81 @@ static void skip_wrappers(struct finder *finder, const struct hash_map *function
     }
 }
 
+/* Counts the callers of functions that few others called in this run: of one object. */
+static int count_direct_callers(struct finder *finder, struct nameless *functions, size_t n)
+{
+    struct direct_callers *list = calloc(n, sizeof(*list));
+    sqlite3_stmt *row = NULL;
+    size_t n_listed = 0;
+    int status = list ? database_prepare(finder->db,
+                                         "SELECT path, build_id FROM objects WHERE object_id = ?1",
+                                         &row, finder->err)
+                      : no_memory(finder);
+
+    for (size_t i = 0; status == 0 && i < n; i++)
+        if (!functions[i].calls_new && !functions[i].calls_unskipped
+            && functions[i].n_callers < MANY_CALLERS)
+            list[n_listed++].start = functions[i].start;
+    if (n_listed) {
+        sqlite3_bind_int64(row, 1, functions->object_id);
+        if (sqlite3_step(row) == SQLITE_ROW && sqlite3_column_text(row, 0))
+            direct_callers_count((const char *)sqlite3_column_text(row, 0),
+                                 (const char *)sqlite3_column_text(row, 1), SHORT_BYTES, list,
+                                 n_listed);
+    }
+    sqlite3_finalize(row);
+    for (size_t i = 0, at = 0; at < n_listed; i++) {
+        if (functions[i].start != list[at].start)
+            continue;
+        if (list[at++].n >= MANY_DIRECT_CALLERS)
+            functions[i].n_callers = MANY_CALLERS;
+    }
+    free(list);
+    return status;
+}
+
+static int count_callers(struct finder *finder, const struct hash_map *functions)
+{
+    struct nameless *all = functions->elements;
+    size_t n;
+    int status = 0;
+
+    if (functions->n)
+        qsort(all, functions->n, sizeof(*all), by_start);
+    for (size_t i = 0; status == 0 && i < functions->n; i += n) {
+        for (n = 1; i + n < functions->n && all[i + n].object_id == all[i].object_id;)
+            n++;
+        status = count_direct_callers(finder, all + i, n);
+    }
+    return status;
+}
+
 /* In a stripped program no rule knows the wrappers of malloc. They are functions that many others
  * call, and that call nothing but libc. */
 static int find_nameless_wrappers(struct finder *finder)
 {
-    bool *calls_unskipped = calloc(finder->n_backtraces, sizeof(*calls_unskipped));
+    struct callees *callees = calloc(finder->n_backtraces, sizeof(*callees));
     struct hash_map functions = {0};
     struct hash_map calls = {0};
-    int status = calls_unskipped ? 0 : no_memory(finder);
+    int status = callees ? 0 : no_memory(finder);
 
     for (uint32_t id = 1; status == 0 && id < finder->n_backtraces; id++) {
         const struct frame_site *frame = &finder->frames[finder->backtraces[id].frame];
+        const struct site *site = innermost_site(finder, id);
+        struct callees *of_caller = &callees[finder->backtraces[id].parent];
+        of_caller->has_new |= site && finder->is_new[site->function_id];
         if (!is_skipped(finder, TARGET_OBJECT, frame->object_id))
-            calls_unskipped[finder->backtraces[id].parent] = true;
+            of_caller->has_unskipped = true;
     }
     for (uint32_t id = 1; status == 0 && id < finder->n_backtraces; id++)
-        status = note_call(finder, id, calls_unskipped[id], &functions, &calls);
+        status = note_call(finder, id, callees[id], &functions, &calls);
+    if (status == 0)
+        status = count_callers(finder, &functions);
     if (status == 0)
         skip_wrappers(finder, &functions);
     hash_map_done(&functions);
     hash_map_done(&calls);
-    free(calls_unskipped);
+    free(callees);
     return status;
 }
 
@@ -535,6 +601,7 @@ static void done(struct finder *finder)
     free(finder->call_site_ids);
     free(finder->is_wrapped);
     free(finder->starts);
+    free(finder->is_new);
     free(finder->read_backtraces);
     free(finder->ids);
 }

@@ -73,9 +73,9 @@ static void print_command(const struct command *command, const char *help, const
 }
 
 static const char *const topics[] = {
-    [COMMAND_TOPIC_STACKS] = "stacks", [COMMAND_TOPIC_BLOCKS] = "blocks",
-    [COMMAND_TOPIC_HEAPS] = "heaps",   [COMMAND_TOPIC_PROCESS] = "process",
-    [COMMAND_TOPIC_API] = "mtrace.h",  [COMMAND_TOPIC_OTHER] = "other",
+    [COMMAND_TOPIC_STACKS] = "Call stacks",  [COMMAND_TOPIC_BLOCKS] = "Single blocks",
+    [COMMAND_TOPIC_HEAPS] = "Address space", [COMMAND_TOPIC_PROCESS] = "Process, time",
+    [COMMAND_TOPIC_API] = "With mtrace.h",   [COMMAND_TOPIC_OTHER] = "Exports, SQL",
 };
 
 enum {
@@ -105,38 +105,41 @@ static void print_commands(void)
     }
 }
 
-/* The names of a topic in one or more lines. */
+/* The first names of a topic, as many as one line has room for. */
 static void print_names(int topic)
 {
-    char text[1024] = "";
+    static const char ellipsis[] = " ...";
+    size_t at = COMMAND_WIDTH - 1;
 
+    (void)printf("  %s:%*s", topics[topic], (int)(at - 3 - strlen(topics[topic])), "");
     for (const struct command *command = queries_commands; command->name; command++) {
-        size_t used = strlen(text);
-
-        if (is_of(command, topic))
-            (void)snprintf(text + used, sizeof(text) - used, "%s%s", used ? " " : "",
-                           command->name);
+        if (!is_of(command, topic))
+            continue;
+        if (at + 1 + strlen(command->name) + strlen(ellipsis) > LINE_WIDTH) {
+            (void)fputs(ellipsis, stdout);
+            break;
+        }
+        at += (size_t)printf(" %s", command->name);
     }
-    print_wrapped(text, (size_t)printf("  %s", topics[topic]), COMMAND_WIDTH);
+    (void)putchar('\n');
 }
 
 static const char usage[] = "Usage: mtrace-query [COMMAND] run.db [FILTER...] [OPTION...]\n";
 
+/* A terminal has 24 lines, one of them for the prompt. */
 void query_help_print_start(void)
 {
-    (void)printf("%s\n%s\n", usage, start_title);
+    (void)printf("%s%s\n", usage, start_title);
     for (const struct command *command = queries_commands; command->name; command++) {
         if (command->start)
             print_command(command, command->start, NULL);
     }
-    (void)puts("\nMore commands       mtrace-query help commands");
+    (void)puts("\nMore commands, explained by 'mtrace-query help commands'");
     for (int i = 1; i <= N_TOPICS; i++)
         print_names(i % N_TOPICS);
-    (void)puts("\nCommon filters      mtrace-query help filters\n"
-               "  --from 10s --to 20s   --size-min 4KiB   --function-regex parse   --at 50%\n"
-               "\nCommon options      mtrace-query help options\n"
-               "  -n N rows  -w wide  --stacks  --json  --csv  -o FILE  -f overwrite  --fail-if\n"
-               "\nOne command         mtrace-query help COMMAND");
+    (void)puts("\nFilters: --from 10s --to 20s --size-min 4KiB --function-regex parse --at 50%\n"
+               "Options: -n ROWS -w (wide) --stacks --json --csv -o FILE -f (overwrite)\n"
+               "More:    mtrace-query help filters, help options, help COMMAND");
 }
 
 static const char *filters_of(const struct command *command)

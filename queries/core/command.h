@@ -64,6 +64,8 @@ struct command {
     int (*stand_in)(struct rundb *database, const struct filter *filter, FILE *show_sql,
                     struct error *err);
     int (*run)(struct query *query, struct error *err);
+    /* Of commands that report_run answers: prints lines below a table with rows; NULL: none. */
+    int (*below)(struct query *query, struct error *err);
     bool needs_database;
     bool needs_rows;        /* always reads rows of allocations: a slim import has none */
     bool wants_rows;        /* has less to show without them */

@@ -400,6 +400,23 @@ static int note_unseen_heaps(const struct query *query, struct error *err)
     return rc;
 }
 
+/* ---- small objects of CPython ---- */
+
+/* Tables of call sites lack what lies in arenas. */
+static int note_python(const struct query *query, struct error *err)
+{
+    static const char *const commands[] = {"peak", "leaks", "growth"};
+    int64_t n = 0;
+    int rc = 0;
+
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (strcmp(query->options->command->name, commands[i]) == 0)
+            rc = get_of_process(query, "count(*)", "_python_arenas", &n, err);
+    if (rc == 0 && n > 0)
+        query_note(query, "%s", NOTES_OF_PYTHON);
+    return rc;
+}
+
 /* ---- pools ---- */
 
 /* All pool blocks were recorded but few malloc blocks, so for most pool blocks the containing
@@ -476,6 +493,8 @@ int notes_before(const struct query *query, struct error *err)
     note_sampled_pools(query);
     if (rc == 0)
         rc = note_unseen_heaps(query, err);
+    if (rc == 0)
+        rc = note_python(query, err);
     return rc == 0 ? note_recorder(query, err) : rc;
 }
 

@@ -6,12 +6,18 @@
  *   - an allocator that was not seen, libraries without names, times that were not recorded
  *   - requests that the log of another tool cannot answer
  *   - elided blocks, which have no row
+ *   - small objects of CPython, which are no blocks
  */
 #ifndef MTRACE_QUERIES_NOTES_H
 #define MTRACE_QUERIES_NOTES_H
 
 struct error;
 struct query;
+
+/* Without the full stop. */
+#define NOTES_OF_PYTHON                                                                         \
+    "CPython keeps objects of at most 512 bytes in arenas, which are mappings and not blocks: " \
+    "PYTHONMALLOC=malloc records each object, at a higher overhead"
 
 /* Notes before the answer. Commands with a headline print there what the log lost. */
 int notes_before(const struct query *query, struct error *err);

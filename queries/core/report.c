@@ -105,9 +105,11 @@ int report_print(struct query *query, struct sqlite3_stmt *stmt, const char *nex
                    command->without_rows ? command->without_rows : "");
     if (max_rows >= 0 && *ret_n_rows == max_rows && sqlite3_step(stmt) == SQLITE_ROW)
         (void)fprintf(query->out, "more rows: -n 0\n");
-    if (row.is_found && (next || command->next))
+    if (command->below && *ret_n_rows > 0 && !query->options->fail_if)
+        rc = command->below(query, err);
+    if (rc == 0 && row.is_found && (next || command->next))
         query_advise_command(query, next ? next : command->next, row.filled);
-    return 0;
+    return rc;
 }
 
 /* The rows are call sites, in the order of the view. */

@@ -16,6 +16,7 @@
 #include "queries/reports/findings.h"
 #include "queries/reports/process_ranking.h"
 #include "queries/reports/reports.h"
+#include "queries/reports/resident_findings.h"
 #include "queries/reports/summary_numbers.h"
 
 #include <inttypes.h>
@@ -128,14 +129,6 @@ static int run_pivot(struct query *query, struct error *err)
 
 /* ---- people: one screen per process ---- */
 
-/* The allocator if it is known and not glibc's; else NULL. */
-static const char *other_allocator(const struct summary_numbers *f)
-{
-    const char *allocator = summary_text(f, "allocator");
-
-    return *allocator && strcmp(allocator, "glibc") != 0 ? allocator : NULL;
-}
-
 /* Texts of one line: each has its own buffer until the line is printed. */
 struct texts {
     char list[8][ESTIMATE_TEXT_BYTES];
@@ -228,7 +221,7 @@ static void print_heap(FILE *out, const struct summary_numbers *f, const char *a
     (void)snprintf(name, sizeof(name), "heap_at_%s_bytes", at);
     if (!summary_is_known(f, name))
         return;
-    const char *other = other_allocator(f);
+    const char *other = summary_other_allocator(f);
     int width = fprintf(out, "%s %s", other ? other : "heap", at);
     (void)fprintf(out, "%*s%s =", width < 11 ? 12 - width : 1, "",
                   bytes(&t, summary_number(f, name)));
@@ -250,7 +243,7 @@ static void print_heap(FILE *out, const struct summary_numbers *f, const char *a
 static void print_foreign_heaps(FILE *out, const struct summary_numbers *f)
 {
     struct texts t = {.n = 0};
-    const char *other = other_allocator(f);
+    const char *other = summary_other_allocator(f);
 
     if (summary_number(f, "foreign_heaps") > 0)
         (void)fprintf(out, "            %s of %s, counted from block to block, resident or not\n",
@@ -277,19 +270,12 @@ static void print_unseen_heaps(FILE *out, const struct summary_numbers *f)
 
 static void print_rss_split(FILE *out, const struct summary_numbers *f)
 {
-    static const struct {
-        const char *name;
-        const char *words;
-        bool is_always; /* also if it is 0 */
-    } parts[] = {{"rss_heaps_bytes", "heaps", true},
-                 {"rss_mappings_bytes", "own mappings", true},
-                 {"rss_stacks_bytes", "stacks", false},
-                 {"rss_shared_bytes", "shared memory", false},
-                 {"rss_files_bytes", "files", true},
-                 {"rss_other_bytes", "not mapped through libc", true}};
+    static const char *const names[RESIDENT_PARTS] = {"rss_heaps_bytes",  "rss_mappings_bytes",
+                                                      "rss_stacks_bytes", "rss_shared_bytes",
+                                                      "rss_files_bytes",  "rss_other_bytes"};
+    int64_t parts[RESIDENT_PARTS];
+    char text[RESIDENT_TEXT_BYTES];
     struct texts t = {.n = 0};
-    const char *other = other_allocator(f);
-    const char *between = "";
 
     if (summary_number(f, "rss_parts_ns") == summary_number(f, "rss_highest_ns")) {
         (void)fputs("RSS split   ", out);
@@ -299,14 +285,9 @@ static void print_rss_split(FILE *out, const struct summary_numbers *f)
                       "RSS split   %s at %s = ", bytes(&t, summary_number(f, "rss_parts_bytes")),
                       units_format_duration(summary_number(f, "rss_parts_ns"), at));
     }
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        struct texts part = {.n = 0};
-        if (!parts[i].is_always && summary_number(f, parts[i].name) == 0)
-            continue;
-        (void)fprintf(out, "%s%s %s", between, bytes(&part, summary_number(f, parts[i].name)),
-                      i == 0 && other ? other : parts[i].words);
-        between = " + ";
-    }
+    for (size_t i = 0; i < RESIDENT_PARTS; i++)
+        parts[i] = summary_number(f, names[i]);
+    (void)fputs(resident_parts_format(parts, summary_other_allocator(f), text), out);
     if (summary_is_known(f, "rss_own_bytes"))
         (void)fprintf(out, ", without %s of mtrace", bytes(&t, summary_number(f, "rss_own_bytes")));
     (void)fputs("\n", out);

@@ -36,10 +36,16 @@ struct heap {
     int64_t extent, live, slack, overhead, holes, free_pages, top;
 };
 
+/* The last column: resident bytes of all heaps, for the end if a sample with parts is near. */
 static const char heaps_sql[] =
     "SELECT n.reason, sum(h.extent_bytes), sum(h.live_bytes), sum(h.slack_bytes),"
-    " sum(h.overhead_bytes), sum(h.hole_bytes), sum(h.free_page_bytes), sum(h.top_bytes),"
-    " e.allocator IS 'glibc' AS is_of_glibc"
+    " sum(h.overhead_bytes), sum(h.hole_bytes), sum(h.free_page_bytes),"
+    /* glibc may have returned the top of an arena already */
+    " total(h.top_bytes) FILTER (WHERE e.kind <> 'arena'),"
+    " e.allocator IS 'glibc' AS is_of_glibc, (SELECT m.heap_resident_bytes FROM memory_samples AS m"
+    "  WHERE m.process_id = ?1 AND m.heap_resident_bytes IS NOT NULL AND n.reason = 'end'"
+    "  AND m.at_ns >= n.at_ns - max(1000000000, (SELECT end_ns - start_ns FROM processes"
+    "   WHERE process_id = ?1) / 20) ORDER BY m.at_ns DESC LIMIT 1)"
     " FROM snapshots AS n JOIN heap_states AS h ON h.snapshot_id = n.snapshot_id"
     " JOIN heaps AS e ON e.heap_id = h.heap_id WHERE n.process_id = ?1"
     " AND n.reason IN ('peak', 'end') AND h.top_bytes IS NOT NULL"
@@ -115,7 +121,10 @@ static int append_who_pins(const struct finding_run *run, const struct heap *hea
 static int append_advice(const struct finding_run *run, const struct heap *heap, bool has_decay,
                          struct finding *finding, struct error *err)
 {
-    bool is_in_holes = heap->holes > heap->free_pages;
+    int64_t pages = heap->free_pages + heap->top;
+    /* The heap may have shrunk since the sample that the finding is about. */
+    bool is_in_holes = heap->holes > pages && heap->holes >= finding->bytes / 2;
+    const char *decay = has_decay ? summary_text(run->numbers, "decay_advice") : "";
     char text[3][UNITS_TEXT_BYTES];
 
     if (is_in_holes)
@@ -123,11 +132,10 @@ static int append_advice(const struct finding_run *run, const struct heap *heap,
                        " At the %s %s of its free memory were holes between live blocks, which no "
                        "purge gives back, and %s were free pages.",
                        heap->at, units_format_bytes(heap->holes, text[0]),
-                       units_format_bytes(heap->free_pages, text[1]));
-    if (!is_in_holes || heap->free_pages > 0)
+                       units_format_bytes(pages, text[1]));
+    if (!is_in_holes || pages > 0)
         finding_append(finding, " To give free pages back, %s%s%s.",
-                       summary_text(run->numbers, "release_advice"), has_decay ? "; or " : "",
-                       has_decay ? summary_text(run->numbers, "decay_advice") : "");
+                       summary_text(run->numbers, "release_advice"), *decay ? "; or " : "", decay);
     return is_in_holes ? append_who_pins(run, heap, finding, err) : 0;
 }
 
@@ -141,6 +149,9 @@ static int find_fragmentation(const struct finding_run *run, const struct heap *
     bool is_end = strcmp(heap->at, "end") == 0;
     bool is_over = finding_has_exited(run) && is_end; /* too late to matter */
     bool is_same = kept && is_end && !is_over;
+    const char *decay = strcmp(summary_text(run->numbers, "allocator"), "glibc") == 0
+                            ? summary_text(run->numbers, "decay_advice")
+                            : "";
     char page[32];
     char text[3][UNITS_TEXT_BYTES];
     struct finding *finding;
@@ -157,8 +168,8 @@ static int find_fragmentation(const struct finding_run *run, const struct heap *
         finding, "Fragmentation: at the %s %s of the heap's %s were free between live blocks.",
         heap->at, units_format_bytes(unused, text[0]), units_format_bytes(heap->extent, text[1]));
     if (heap->is_of_glibc && heap->free_pages > heap->holes)
-        finding_append(finding, " malloc_trim(0) returns %s of it, which are whole pages.",
-                       units_format_bytes(heap->free_pages, text[2]));
+        finding_append(finding, " malloc_trim(0) returns %s of it, which are whole pages%s%s.",
+                       units_format_bytes(heap->free_pages, text[2]), *decay ? "; or " : "", decay);
     (void)snprintf(page, sizeof(page), "pinning?alive_at=%s", heap->at);
     finding_lead(run, finding, "pinning", page, 0);
     finding_show_sql(run, finding, "pinning", " AND at = '%s'", heap->at);
@@ -188,9 +199,12 @@ static void find_small_blocks(const struct finding_run *run, const struct heap *
     int64_t lost = heap->slack + heap->overhead;
     char text[UNITS_TEXT_BYTES];
     char share[UNITS_TEXT_BYTES];
-    struct finding *finding =
-        finding_add(run, FINDING_INFO, finding_share_of_peak(run, lost), lost, -1);
+    struct finding *finding;
 
+    if (strcmp(heap->at, "peak") != 0 || lost < FINDING_MIB || lost < heap->live / 4
+        || heap->live <= 0)
+        return;
+    finding = finding_add(run, FINDING_INFO, finding_share_of_peak(run, lost), lost, -1);
     finding_append(
         finding,
         "Blocks are small: at the peak headers and rounded sizes took %s, %s of the bytes in use. "
@@ -215,6 +229,39 @@ static bool is_fragmented(const struct finding_run *run, const struct heap *heap
     return unused >= heap->extent / 4 && (is_last || heap->live >= heap->extent / 10);
 }
 
+static int64_t at_most(int64_t bytes, int64_t limit)
+{
+    return bytes < limit ? bytes : limit > 0 ? limit : 0;
+}
+
+/* malloc_trim may have given free pages back already; holes are resident. */
+static void leave_out_absent(struct heap *heap, int64_t resident)
+{
+    int64_t unused = resident - heap->live - heap->slack - heap->overhead - heap->holes;
+
+    heap->free_pages = at_most(heap->free_pages, unused);
+    heap->top = at_most(heap->top, unused - heap->free_pages);
+}
+
+static struct heap read_heap(struct sqlite3_stmt *row)
+{
+    struct heap heap = {
+        .extent = sqlite3_column_int64(row, 1),
+        .live = sqlite3_column_int64(row, 2),
+        .slack = sqlite3_column_int64(row, 3),
+        .overhead = sqlite3_column_int64(row, 4),
+        .holes = sqlite3_column_int64(row, 5),
+        .free_pages = sqlite3_column_int64(row, 6),
+        .top = sqlite3_column_int64(row, 7),
+        .is_of_glibc = sqlite3_column_int(row, 8) != 0,
+    };
+
+    (void)snprintf(heap.at, sizeof(heap.at), "%s", rundb_text(row, 0));
+    if (sqlite3_column_type(row, 9) != SQLITE_NULL)
+        leave_out_absent(&heap, sqlite3_column_int64(row, 9));
+    return heap;
+}
+
 static int find_heaps(const struct finding_run *run, struct finding *kept, struct error *err)
 {
     bool is_kept = kept != NULL;
@@ -227,23 +274,13 @@ static int find_heaps(const struct finding_run *run, struct finding *kept, struc
     if (rc != 0)
         return rc;
     while ((rc = rundb_step(&run->query->database, stmt, err)) == 1) {
-        struct heap heap = {
-            .extent = sqlite3_column_int64(stmt, 1),
-            .live = sqlite3_column_int64(stmt, 2),
-            .slack = sqlite3_column_int64(stmt, 3),
-            .overhead = sqlite3_column_int64(stmt, 4),
-            .holes = sqlite3_column_int64(stmt, 5),
-            .free_pages = sqlite3_column_int64(stmt, 6),
-            .top = sqlite3_column_int64(stmt, 7),
-            .is_of_glibc = sqlite3_column_int(stmt, 8) != 0,
-        };
-        int64_t lost = heap.slack + heap.overhead;
+        struct heap heap = read_heap(stmt);
         int64_t unused = heap.holes + heap.free_pages;
 
-        (void)snprintf(heap.at, sizeof(heap.at), "%s", rundb_text(stmt, 0));
         if (is_fragmented(run, &heap, is_kept) && unused > worst.holes + worst.free_pages)
             worst = heap;
-        if (heap.is_of_glibc == is_kept_by_glibc && unused > emptiest.holes + emptiest.free_pages)
+        if (heap.is_of_glibc == is_kept_by_glibc
+            && unused + heap.top > emptiest.holes + emptiest.free_pages + emptiest.top)
             emptiest = heap;
         if (!heap.is_of_glibc)
             continue;
@@ -251,9 +288,7 @@ static int find_heaps(const struct finding_run *run, struct finding *kept, struc
             && heap.top >= 4 * FINDING_MIB && heap.top >= heap.extent / 2
             && heap.live >= heap.extent / 10)
             find_untrimmed(run, &heap);
-        if (strcmp(heap.at, "peak") == 0 && lost >= FINDING_MIB && lost >= heap.live / 4
-            && heap.live > 0)
-            find_small_blocks(run, &heap);
+        find_small_blocks(run, &heap);
     }
     sqlite3_finalize(stmt);
     if (rc == 0 && kept)
@@ -435,11 +470,11 @@ static int compare(const void *a, const void *b)
     return strcmp(x->sentence, y->sentence);
 }
 
-int findings_collect(const struct query *query, int64_t process_id,
-                     const struct summary_numbers *numbers, struct findings *findings,
-                     struct error *err)
+static struct finding_run begin(const struct query *query, int64_t process_id,
+                                const struct summary_numbers *numbers, struct findings *findings)
 {
-    const struct finding_run run = {
+    findings->n = 0;
+    return (struct finding_run){
         .query = query,
         .numbers = numbers,
         .findings = findings,
@@ -447,19 +482,47 @@ int findings_collect(const struct query *query, int64_t process_id,
         .peak_bytes = summary_number(numbers, "peak_bytes"),
         .duration_ns = (double)summary_number(numbers, "duration_ns"),
     };
-    struct finding *kept = NULL;
-    int rc;
+}
 
-    findings->n = 0;
-    rc = leak_findings_add(&run, err);
+static void sort(struct findings *findings)
+{
+    qsort(findings->list, findings->n, sizeof(findings->list[0]), compare);
+    if (findings->n > FINDINGS_SHOWN)
+        findings->n = FINDINGS_SHOWN;
+}
+
+static int find_unused(const struct finding_run *run, struct error *err)
+{
+    struct finding *kept = NULL;
+    int rc = resident_findings_add_kept(run, &kept, err);
+
+    if (rc == 0)
+        rc = find_heaps(run, kept, err);
+    return rc == 0 ? resident_findings_add_mappings(run, err) : rc;
+}
+
+int findings_collect_unused(const struct query *query, int64_t process_id,
+                            const struct summary_numbers *numbers, struct findings *findings,
+                            struct error *err)
+{
+    const struct finding_run run = begin(query, process_id, numbers, findings);
+    int rc = find_unused(&run, err);
+
+    sort(findings);
+    return rc;
+}
+
+int findings_collect(const struct query *query, int64_t process_id,
+                     const struct summary_numbers *numbers, struct findings *findings,
+                     struct error *err)
+{
+    const struct finding_run run = begin(query, process_id, numbers, findings);
+    int rc = leak_findings_add(&run, err);
+
     if (rc == 0)
         rc = image_findings_add(&run, err);
     if (rc == 0)
-        rc = resident_findings_add_kept(&run, &kept, err);
-    if (rc == 0)
-        rc = find_heaps(&run, kept, err);
-    if (rc == 0)
-        rc = resident_findings_add_mappings(&run, err);
+        rc = find_unused(&run, err);
     if (rc == 0)
         rc = find_temporary(&run, err);
     if (rc == 0)
@@ -470,9 +533,7 @@ int findings_collect(const struct query *query, int64_t process_id,
         rc = find_bad_frees(&run, err);
     if (rc == 0)
         rc = find_trust(&run, err);
-    qsort(findings->list, findings->n, sizeof(findings->list[0]), compare);
-    if (findings->n > FINDINGS_SHOWN)
-        findings->n = FINDINGS_SHOWN;
+    sort(findings);
     return rc;
 }
 

@@ -18,6 +18,11 @@ int findings_collect(const struct query *query, int64_t process_id,
                      const struct summary_numbers *numbers, struct findings *findings,
                      struct error *err);
 
+/* Only those about resident memory that no live block explains. */
+int findings_collect_unused(const struct query *query, int64_t process_id,
+                            const struct summary_numbers *numbers, struct findings *findings,
+                            struct error *err);
+
 /* Prints nothing if there are none. */
 void findings_print(const struct query *query, const struct findings *findings);
 

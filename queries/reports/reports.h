@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reports: the run functions of commands (command.h); cmd_<name>.c implements cmd_<name>_run. */
+/* reports: the functions of commands (command.h); cmd_<name>.c implements cmd_<name>_run. */
 #ifndef MTRACE_QUERIES_REPORTS_H
 #define MTRACE_QUERIES_REPORTS_H
 
@@ -7,6 +7,7 @@ struct error;
 struct query;
 
 int cmd_holes_run(struct query *query, struct error *err);
+int cmd_fragmentation_below(struct query *query, struct error *err);
 int cmd_heap_map_run(struct query *query, struct error *err);
 int cmd_groups_run(struct query *query, struct error *err);
 int cmd_leaks_run(struct query *query, struct error *err);

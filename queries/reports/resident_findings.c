@@ -3,11 +3,33 @@
 
 #include "lib/base/error.h"
 #include "lib/base/units.h"
+#include "queries/core/notes.h"
 #include "queries/core/query.h"
 #include "queries/reports/summary_numbers.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+const char *resident_parts_format(const int64_t parts[RESIDENT_PARTS], const char *other,
+                                  char ret_text[RESIDENT_TEXT_BYTES])
+{
+    static const struct {
+        const char *words;
+        bool is_always; /* also if it is 0 */
+    } kinds[RESIDENT_PARTS] = {{"heaps", true},   {"own mappings", true},
+                               {"stacks", false}, {"shared memory", false},
+                               {"files", true},   {"not mapped through libc", true}};
+
+    char text[UNITS_TEXT_BYTES];
+    size_t used = 0;
+
+    for (size_t i = 0; i < RESIDENT_PARTS; i++)
+        if (kinds[i].is_always || parts[i] != 0)
+            used += (size_t)snprintf(ret_text + used, RESIDENT_TEXT_BYTES - used, "%s%s %.32s",
+                                     used ? " + " : "", units_format_bytes(parts[i], text),
+                                     i == 0 && other ? other : kinds[i].words);
+    return ret_text;
+}
 
 /* The most live bytes near a sample, so that memory which is freed and used again soon is no waste.
  * A header and rounding take at most 32 bytes of a block. */
@@ -94,19 +116,26 @@ static int64_t mapped_at_peak(const struct finding_run *run)
     return run->peak_bytes - finding_number(run, "heap_at_peak_live_bytes");
 }
 
-static int append_python(const struct finding_run *run, struct finding *finding, struct error *err)
+/* mappings: the finding about mappings that are not blocks; NULL: none. */
+static int add_python(const struct finding_run *run, struct finding *mappings, struct error *err)
 {
     struct sqlite3_stmt *stmt = NULL;
-    int rc = finding_first_row(
-        run,
-        "SELECT 1 FROM modules AS m JOIN objects AS o ON o.object_id = m.object_id WHERE"
-        " m.process_id = ?1 AND (o.path LIKE '%/libpython%' OR o.path LIKE '%/python3%') LIMIT 1",
-        &stmt, err);
+    struct finding *finding = mappings;
+    char text[UNITS_TEXT_BYTES];
+    int rc = finding_first_row(run, "SELECT bytes FROM _python_arenas WHERE process_id = ?1", &stmt,
+                               err);
 
     if (rc != 1)
         return rc;
-    finding_append(finding, " CPython's small objects live there: record again with "
-                            "PYTHONMALLOC=malloc.");
+    if (!mappings) {
+        int64_t bytes = sqlite3_column_int64(stmt, 0);
+
+        finding = finding_add(run, FINDING_INFO, finding_share_of_peak(run, bytes), bytes, -1);
+        finding_append(finding, "CPython mapped %s of arenas.", units_format_bytes(bytes, text));
+        finding_lead(run, finding, "mmaps", NULL, 0);
+        finding_show_sql(run, finding, "mmaps", " AND length IN (0x40000, 0x100000)");
+    }
+    finding_append(finding, " " NOTES_OF_PYTHON ".");
     sqlite3_finalize(stmt);
     return 0;
 }
@@ -116,7 +145,7 @@ int resident_findings_add_mappings(const struct finding_run *run, struct error *
     int64_t mapped = mapped_at_end(run);
     struct sqlite3_stmt *stmt = NULL;
     char text[3][UNITS_TEXT_BYTES];
-    struct finding *finding;
+    struct finding *finding = NULL;
     bool grows;
     int rc = finding_prepare(run, mappings_sql, &stmt, err);
 
@@ -130,8 +159,10 @@ int resident_findings_add_mappings(const struct finding_run *run, struct error *
         int64_t bytes = sqlite3_column_int64(stmt, 1);
 
         grows = sqlite3_column_int(stmt, 3) != 0;
-        finding = finding_add(run, grows ? FINDING_WARNING : FINDING_INFO,
-                              finding_share_of_peak(run, bytes), bytes, -1);
+        /* Tables of blocks show the smaller part if the mappings are larger than all blocks. */
+        finding =
+            finding_add(run, grows || bytes >= run->peak_bytes ? FINDING_WARNING : FINDING_INFO,
+                        finding_share_of_peak(run, bytes), bytes, -1);
         finding_append(finding, "At %s %s of %s RSS were mappings that %s, not blocks%s.",
                        units_format_duration(sqlite3_column_int64(stmt, 0), text[0]),
                        units_format_bytes(bytes, text[1]),
@@ -141,8 +172,7 @@ int resident_findings_add_mappings(const struct finding_run *run, struct error *
                        grows ? "; they grew throughout" : "");
         finding_lead(run, finding, "mmaps", NULL, 0);
         finding_show_sql(run, finding, "memory_samples", " AND heap_resident_bytes IS NOT NULL");
-        rc = append_python(run, finding, err);
     }
     sqlite3_finalize(stmt);
-    return rc < 0 ? rc : 0;
+    return rc < 0 ? rc : add_python(run, finding, err);
 }

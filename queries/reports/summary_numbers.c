@@ -79,3 +79,10 @@ double summary_margin(const struct summary_numbers *numbers, const char *name)
     (void)snprintf(text, sizeof(text), "%s_margin", name);
     return summary_is_known(numbers, text) ? summary_share(numbers, text) : -1;
 }
+
+const char *summary_other_allocator(const struct summary_numbers *numbers)
+{
+    const char *allocator = summary_text(numbers, "allocator");
+
+    return *allocator && strcmp(allocator, "glibc") != 0 ? allocator : NULL;
+}

@@ -45,6 +45,9 @@ double summary_share(const struct summary_numbers *numbers, const char *name);
 /* "" if the value is unknown. */
 const char *summary_text(const struct summary_numbers *numbers, const char *name);
 
+/* The allocator if it is known and not glibc's; else NULL. */
+const char *summary_other_allocator(const struct summary_numbers *numbers);
+
 bool summary_is_known(const struct summary_numbers *numbers, const char *name);
 
 /* The margin of a number, which is the value NAME_margin; negative: the number is exact. */

@@ -34,7 +34,6 @@ mtrace-query run.db | grep -E 'heap|arena|give'
 #|            1 heap of an allocator that is not known, counted from block to block, resident or not
 #|RSS split   5.7 MiB heaps + 0 B own mappings + 19.5 KiB files + 48.8 KiB not mapped through libc, without 4.0 KiB of mtrace
 #|  info      At 50.0 s glibc kept 5.7 MiB of its 5.7 MiB resident although they were free. To give
-#|            free pages back, call malloc_trim(0); or limit arenas by M_ARENA_MAX, or lower
 #|heap peak   128 KiB = 7.8 KiB live + 200 B slack + 0 B overhead + 2.0 KiB holes + 118 KiB free pages + 0 B top
 #|            1 arena of glibc, counted at the largest extent, resident or not
 #|RSS split   5.7 MiB heaps + 0 B own mappings + 19.5 KiB files + 48.8 KiB not mapped through libc, without 4.0 KiB of mtrace

@@ -62,6 +62,9 @@ ended="INSERT INTO snapshots VALUES (1002, 1, 100000000000, 'end');
 killed="$kept $ended UPDATE processes SET end_kind = 'signal', allocator = 'glibc' WHERE process_id = 1; UPDATE heaps SET allocator = 'glibc', kind = 'brk';"
 show 'free pages of a program that was killed are one finding' "$killed" '[AF]* were free*'
 show 'holes of a program that was killed are one finding, about what pins them' "$killed UPDATE heap_states SET hole_bytes = 15 $mib, free_page_bytes = 4 $mib" '[AF]* were free*'
+show 'free pages that are not resident are no waste' "$killed UPDATE heap_states SET hole_bytes = 4 $mib, free_page_bytes = 15 $mib; DELETE FROM memory_samples; INSERT INTO memory_samples VALUES (1, 99500000000, 11 $mib, 11 $mib, 0, 0, 11 $mib, 0, 0, 0, 0, 0);" '[AF]* were free*'
+show 'nor is a heap that malloc_trim has emptied' "$killed UPDATE heap_states SET hole_bytes = 4 $mib, free_page_bytes = 15 $mib; DELETE FROM memory_samples; INSERT INTO memory_samples VALUES (1, 99500000000, 5 $mib, 5 $mib, 0, 0, 5 $mib, 0, 0, 0, 0, 0);" '[AF]* were free*'
+show 'holes of a heap that has shrunk since explain nothing' "$killed UPDATE heap_states SET extent_bytes = 2 $mib, hole_bytes = 100000, free_page_bytes = 0; UPDATE processes SET end_kind = 'exit', end_value = 0 WHERE process_id = 1" '[AF]* were free*'
 show 'resident for less than a second' "$kept UPDATE memory_samples SET at_ns = 99500000000 WHERE at_ns = 60000000000" '*kept*'
 show 'two samples are enough' "$kept UPDATE memory_samples SET at_ns = at_ns + 39600000000" '*kept*'
 show 'blocks from before the recording may lie there' "$kept UPDATE heaps SET unseen_blocks = 'inherited'" '*kept*'
@@ -77,7 +80,10 @@ mapped="$kept UPDATE timeline SET live_bytes = 0, peak_bytes = 0; UPDATE process
   (1, 1000000000, 40 $mib, 0, 0, 0, 0, 0, 0, 0, 40 $mib, 0), (1, 50000000000, 58 $mib, 0, 0, 0, 0, 18 $mib, 0, 0, 40 $mib, 0), (1, 99000000000, 76 $mib, 0, 0, 0, 0, 36 $mib, 0, 0, 40 $mib, 0);"
 show 'mappings that grow' "$mapped" '*mappings*'
 show 'mappings that stopped growing' "$mapped UPDATE memory_samples SET own_mapping_resident_bytes = 35 $mib WHERE at_ns = 50000000000" '*mappings*'
-show 'mappings of CPython' "$mapped UPDATE objects SET path = '/usr/bin/python3.11' WHERE object_id = 2; INSERT INTO modules(module_id, process_id, object_id, load_address) VALUES (1001, 1, 2, 0)" '*mappings*'
+show 'they matter less than larger blocks' "$mapped UPDATE memory_samples SET own_mapping_resident_bytes = 35 $mib WHERE at_ns = 50000000000; UPDATE processes SET peak_bytes = 50 $mib WHERE process_id = 1" '*mappings*'
+python="UPDATE objects SET path = '/usr/bin/python3.11' WHERE object_id = 2; INSERT INTO mmaps(mmap_id, mmap_call_id, process_id, backtrace_id, address, length, mapped_ns) VALUES (1001, 1001, 1, 6, 0, 1048576, 1);"
+show 'mappings of CPython' "$mapped $python" '*mappings*'
+show 'arenas of CPython that are no growing mappings' "$python" '*arenas*'
 show 'mappings that are blocks' "$mapped UPDATE timeline SET live_bytes = 30 $mib, peak_bytes = 30 $mib; UPDATE processes SET peak_bytes = 30 $mib WHERE process_id = 1" '*mappings*'
 show 'realloc' "UPDATE site_totals SET realloc_copied_bytes = 20 $mib WHERE process_id = 1 AND call_site_id = 2; UPDATE site_totals SET allocated_bytes = 30 $mib WHERE process_id = 1 AND call_site_id = 2;
   DELETE FROM chain_totals; INSERT INTO chain_totals VALUES (1, 4, 2, 500, 400, 20 $mib, 251, 20, 200000, 0)" 'realloc*'
@@ -175,12 +181,22 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|   mtrace-query timeline copy.db --process 1  timeline?process=1
 #|   rows: 1
 #|== free pages of a program that was killed are one finding
-#|warning: At 1m00s glibc kept 20.0 MiB of its 21.0 MiB resident although they were free. To give free pages back, call malloc_trim(0); or limit arenas by M_ARENA_MAX, or lower M_TRIM_THRESHOLD. Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
+#|warning: At 1m00s glibc kept 20.0 MiB of its 21.0 MiB resident although they were free. To give free pages back, call malloc_trim(0). Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
 #|   mtrace-query fragmentation copy.db --process 1  fragmentation?process=1
 #|   rows: 1
 #|== holes of a program that was killed are one finding, about what pins them
 #|warning: Fragmentation: at the end 19.0 MiB of the heap's 20.0 MiB were free between live blocks. Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
 #|   mtrace-query pinning copy.db --process 1  pinning?alive_at=end&process=1
+#|   rows: 1
+#|== free pages that are not resident are no waste
+#|warning: Fragmentation: at the end 10.0 MiB of the heap's 20.0 MiB were free between live blocks. malloc_trim(0) returns 6.0 MiB of it, which are whole pages. Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
+#|   mtrace-query pinning copy.db --process 1  pinning?alive_at=end&process=1
+#|   rows: 1
+#|== nor is a heap that malloc_trim has emptied
+#|   rows: 0
+#|== holes of a heap that has shrunk since explain nothing
+#|warning: At 1m00s glibc kept 20.0 MiB of its 21.0 MiB resident although they were free. To give free pages back, call malloc_trim(0).
+#|   mtrace-query fragmentation copy.db --process 1  fragmentation?process=1
 #|   rows: 1
 #|== resident for less than a second
 #|   rows: 0
@@ -219,11 +235,19 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|   mtrace-query mmaps copy.db --process 1  mmaps?process=1
 #|   rows: 1
 #|== mappings that stopped growing
+#|warning: At 1m39s 36.0 MiB of 76.0 MiB RSS were mappings that the program made itself, not blocks.
+#|   mtrace-query mmaps copy.db --process 1  mmaps?process=1
+#|   rows: 1
+#|== they matter less than larger blocks
 #|info: At 1m39s 36.0 MiB of 76.0 MiB RSS were mappings that the program made itself, not blocks.
 #|   mtrace-query mmaps copy.db --process 1  mmaps?process=1
 #|   rows: 1
 #|== mappings of CPython
-#|warning: At 1m39s 36.0 MiB of 76.0 MiB RSS were mappings that the program made itself, not blocks; they grew throughout. CPython's small objects live there: record again with PYTHONMALLOC=malloc.
+#|warning: At 1m39s 36.0 MiB of 76.0 MiB RSS were mappings that the program made itself, not blocks; they grew throughout. CPython keeps objects of at most 512 bytes in arenas, which are mappings and not blocks: PYTHONMALLOC=malloc records each object, at a higher overhead.
+#|   mtrace-query mmaps copy.db --process 1  mmaps?process=1
+#|   rows: 1
+#|== arenas of CPython that are no growing mappings
+#|info: CPython mapped 1.0 MiB of arenas. CPython keeps objects of at most 512 bytes in arenas, which are mappings and not blocks: PYTHONMALLOC=malloc records each object, at a higher overhead.
 #|   mtrace-query mmaps copy.db --process 1  mmaps?process=1
 #|   rows: 1
 #|== mappings that are blocks

@@ -53,6 +53,41 @@ mtrace-query pinning rows.db --at 45ms --process 1 --show-sql | sed -n 1,2p
 #|end,3,16,31,2,40,1.0
 #|-- What the tables of heaps below are made of:
 #|SELECT a.heap_id, a.address, a.size_bytes, ifnull(a.slack_bytes, 0), a.allocation_id, a.backtrace_id FROM processes AS p CROSS JOIN allocation_rows AS a WHERE 1 AND a.allocation_id < 7 AND ((a.alloc_ns <= 45000000 AND coalesce(a.alloc_ns + a.lifetime_ns > 45000000, 1))) AND p.process_id = 1 AND a.thread_id IN (SELECT thread_id FROM threads WHERE process_id = 1) AND a.heap_id IS NOT NULL ORDER BY a.heap_id, a.address, a.allocation_id;
+# case resident
+# Below the table: what RSS consisted of at the nearest samples with parts, and the finding that matters most. With --at no finding.
+sqlite3 run.db "DELETE FROM processes WHERE process_id > 1; UPDATE processes SET allocator = 'glibc', end_kind = 'signal';
+INSERT INTO heaps VALUES (1, 1, 'brk', 0x10000, 0x14000, 0x10010, 'glibc', 8, NULL);
+INSERT INTO snapshots VALUES (1001, 1, 60000000000, 'peak'), (1002, 1, 100000000000, 'end');
+INSERT INTO heap_states(snapshot_id, heap_id, extent_bytes, live_bytes, slack_bytes, overhead_bytes, hole_bytes, free_page_bytes, top_bytes) VALUES
+  (1001, 1, 20000000, 18000000, 0, 0, 0, 0, 2000000), (1002, 1, 20000000, 1000000, 0, 0, 1000000, 18000000, 0);
+INSERT INTO timeline(process_id, bucket, start_ns, end_ns, live_bytes, live_blocks, peak_bytes, low_bytes, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes)
+  VALUES (1, 0, 0, 60000000000, 18000000, 10, 18000000, 0, 0, 0, 0, 0, 0, 0), (1, 1, 60000000000, 100000000000, 1000000, 10, 1000000, 0, 0, 0, 0, 0, 0, 0);
+INSERT INTO memory_samples VALUES (1, 58000000000, 25000000, 20000000, 5000000, NULL, 19000000, 1000000, 0, 0, 5000000, 0), (1, 61000000000, 30000000, 30000000, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+  (1, 80000000000, 25500000, 20500000, 5000000, NULL, 19000000, 1000000, 0, 500000, 5000000, 0), (1, 99000000000, 25500000, 20500000, 5000000, NULL, 19000000, 1000000, 0, 500000, 5000000, 0)"
+mtrace-query fragmentation run.db
+mtrace-query fragmentation run.db --csv | wc -l
+# Without samples there is only the finding.
+sqlite3 run.db "DELETE FROM memory_samples"
+mtrace-query fragmentation run.db | sed 1,3d
+# expect stdout
+#|                                                                       free  free at   not
+#|at    heap  kind      size      live  rounding  overhead    holes     pages      top  live  where
+#|peak     1  brk   19.1 MiB  17.2 MiB       0 B       0 B      0 B       0 B  1.9 MiB  10 %  -
+#|end      1  brk   19.1 MiB   977 KiB       0 B       0 B  977 KiB  17.2 MiB      0 B  95 %  -
+#|1 more column: --wide
+#|RSS near the peak, at 58.0 s: 23.8 MiB = 18.1 MiB heaps + 977 KiB own mappings + 4.8 MiB files + 0 B
+#|not mapped through libc; live blocks: 17.2 MiB.
+#|RSS near the end, at 1m39s: 24.3 MiB = 18.1 MiB heaps + 977 KiB own mappings + 488 KiB shared memory
+#|+ 4.8 MiB files + 0 B not mapped through libc; live blocks: 977 KiB.
+#|At 1m20s glibc kept 17.2 MiB of its 18.1 MiB resident although they were free. To give free pages
+#|back, call malloc_trim(0).
+#|next: mtrace-query pinning run.db
+#|3
+#|end      1  brk   19.1 MiB   977 KiB       0 B       0 B  977 KiB  17.2 MiB      0 B  95 %  -
+#|1 more column: --wide
+#|Fragmentation: at the end 18.1 MiB of the heap's 19.1 MiB were free between live blocks.
+#|malloc_trim(0) returns 17.2 MiB of it, which are whole pages.
+#|next: mtrace-query pinning run.db
 # case damaged
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 # Impossible numbers in a database must not cause an overrun, an endless loop or exhausted memory.

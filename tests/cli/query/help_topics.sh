@@ -1,7 +1,7 @@
 # The first help screen fits a terminal; lists of commands, filters and options, and help of one command, work in every word order.
 . "$CASES/../lib.sh"
 mtrace-query --help
-mtrace-query --help | awk 'length > 80 || NR > 40'
+mtrace-query --help | awk 'length > 80 || NR > 24'
 for words in help -h '-?' 'run.db --help'; do
     cmp <(mtrace-query $words) <(mtrace-query --help)
 done
@@ -16,7 +16,6 @@ mtrace-query --usage
 complain mtrace-query help filtres
 # expect stdout
 #|Usage: mtrace-query [COMMAND] run.db [FILTER...] [OPTION...]
-#|
 #|Start here
 #|  summary         what to look at first (also without a command)
 #|  leaks           blocks that were never freed, by call site
@@ -29,24 +28,17 @@ complain mtrace-query help filtres
 #|  diff B.db       what changed between two recordings
 #|  sql STATEMENT   your own query: sql run.db 'SELECT ...'
 #|
-#|More commands       mtrace-query help commands
-#|  stacks          leaks-by-stack live hot groups by-function by-module tree
-#|                  callers callees lines unwind-quality stack
-#|  blocks          allocations block range reallocs lost why held retained errors
-#|                  realloc-chains size-histogram lifetime-histogram
-#|  heaps           pinning holes heap-map mmaps mallopts
-#|  process         windows processes flows threads timeline allocation-failures
-#|  mtrace.h        by-group by-tag by-pool objects unclaimed claimed-twice
-#|                  spare-capacity object-growth phases
-#|  other           export views describe
+#|More commands, explained by 'mtrace-query help commands'
+#|  Call stacks:    leaks-by-stack live hot groups by-function by-module tree ...
+#|  Single blocks:  allocations block range reallocs lost why held retained ...
+#|  Address space:  pinning holes heap-map mmaps mallopts
+#|  Process, time:  windows processes flows threads timeline ...
+#|  With mtrace.h:  by-group by-tag by-pool objects unclaimed claimed-twice ...
+#|  Exports, SQL:   export views describe
 #|
-#|Common filters      mtrace-query help filters
-#|  --from 10s --to 20s   --size-min 4KiB   --function-regex parse   --at 50%
-#|
-#|Common options      mtrace-query help options
-#|  -n N rows  -w wide  --stacks  --json  --csv  -o FILE  -f overwrite  --fail-if
-#|
-#|One command         mtrace-query help COMMAND
+#|Filters: --from 10s --to 20s --size-min 4KiB --function-regex parse --at 50%
+#|Options: -n ROWS -w (wide) --stacks --json --csv -o FILE -f (overwrite)
+#|More:    mtrace-query help filters, help options, help COMMAND
 #|Usage: mtrace-query leaks run.db [OPTION...]
 #|call sites whose blocks were never freed
 #|

@@ -1,7 +1,7 @@
 # Blocks of known pools and wrappers are attributed to their callers. Functions with similar names are not skipped.
 . "$CASES/../fixture.sh"
 for name in AcquireAlignedMemory my_malloc av_malloc av_mallocz_array ggc_internal_alloc ggc_internal_cleared_alloc AllocSetContextCreateInternal \
-    palloc palloc0 MemoryContextAllocZero g_slice_alloc zmalloc zmalloc_usable ngx_palloc apr_pcalloc _talloc_zero dynamic_array_reserve strbuf_grow ssh_malloc Buffer::reserve List::ensureCapacity main my_mallocator \
+    palloc palloc0 MemoryContextAllocZero g_slice_alloc zmalloc zmalloc_usable Perl_more_bodies Perl_newSV ngx_palloc apr_pcalloc _talloc_zero dynamic_array_reserve strbuf_grow ssh_malloc Buffer::reserve List::ensureCapacity main my_mallocator \
     AcquireImage av_frame_alloc palloc0_user grow_list reserved widget_alloc ngx_http_create_request; do
     sqlite3 run.db "SELECT '$name', iif(count(*), 'not blamed', 'blamed') FROM call_site_rules WHERE target = 'function' AND '$name' GLOB pattern"
 done
@@ -19,6 +19,8 @@ done
 #|g_slice_alloc|not blamed
 #|zmalloc|not blamed
 #|zmalloc_usable|not blamed
+#|Perl_more_bodies|not blamed
+#|Perl_newSV|blamed
 #|ngx_palloc|not blamed
 #|apr_pcalloc|not blamed
 #|_talloc_zero|not blamed

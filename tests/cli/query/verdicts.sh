@@ -142,3 +142,87 @@ mtrace-query sql run.db "SELECT leaked_blocks, share_of_site FROM leaks" --csv
 #|other stacks free theirs in tidy  program.c:17
 #|leaked_blocks,share_of_site
 #|1000,1.0
+# case advice
+# Free memory in one heap below a live block: only malloc_trim returns it. Above the last block: a lower threshold helps as well. In
+# arenas that grew one after the other: fewer of them.
+cat >program.c <<'EOC'
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    N_BLOCKS = 4000
+};
+
+static pthread_mutex_t g_turn = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t g_all;
+
+static void fragment(int n_kept)
+{
+    static __thread char *blocks[N_BLOCKS];
+
+    for (int i = 0; i < N_BLOCKS; i++)
+        memset(blocks[i] = malloc(2000), 1, 2000);
+    for (int i = 0; i < N_BLOCKS - n_kept; i++)
+        free(blocks[i]);
+}
+
+static void *run_thread(void *own)
+{
+    own = malloc(100);
+    pthread_barrier_wait(&g_all); /* each thread has its arena */
+    pthread_mutex_lock(&g_turn);
+    fragment(1);
+    pthread_mutex_unlock(&g_turn);
+    pthread_barrier_wait(&g_all);
+    return own;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t threads[4];
+    void *first;
+
+    if (strcmp(argv[argc - 1], "arenas") == 0) {
+        pthread_barrier_init(&g_all, NULL, 4);
+        for (int i = 0; i < 4; i++)
+            pthread_create(&threads[i], NULL, run_thread, NULL);
+        for (int i = 0; i < 4; i++)
+            pthread_join(threads[i], NULL);
+    } else {
+        free(malloc(16 << 20)); /* raises the threshold */
+        first = malloc(100);
+        fragment(strcmp(argv[argc - 1], "below") == 0);
+        argc += first == NULL;
+    }
+    usleep(150000);
+    _exit(0);
+}
+EOC
+gcc -fno-builtin -g -pthread -o program program.c
+for where in below top arenas; do
+    echo "== $where"
+    mtrace-record -q -f --sample-memory=10 -o run.dat -- ./program $where
+    COLUMNS=500 mtrace-query run.dat 2>import.txt | grep -o 'glibc kept\|To give free.*' || true
+    COLUMNS=500 mtrace-query fragmentation run.db | grep -o 'RSS near the\|glibc kept\|To give free.*' | sort -u
+done
+# expect stdout
+#|== below
+#|glibc kept
+#|To give free pages back, call malloc_trim(0).
+#|RSS near the
+#|To give free pages back, call malloc_trim(0).
+#|glibc kept
+#|== top
+#|glibc kept
+#|To give free pages back, call malloc_trim(0); or lower M_TRIM_THRESHOLD, because most of the free memory is above the last live block.
+#|RSS near the
+#|To give free pages back, call malloc_trim(0); or lower M_TRIM_THRESHOLD, because most of the free memory is above the last live block.
+#|glibc kept
+#|== arenas
+#|glibc kept
+#|To give free pages back, call malloc_trim(0); or set MALLOC_ARENA_MAX=2, because 4 arenas hold most of the free memory.
+#|RSS near the
+#|To give free pages back, call malloc_trim(0); or set MALLOC_ARENA_MAX=2, because 4 arenas hold most of the free memory.
+#|glibc kept
