@@ -581,8 +581,9 @@ static int note_nameless(const struct query *query, struct error *err)
     bool has_names =
         command->has_tree || (command->has_sites && (command->view || command->stacks_by));
 
-    if (!has_names || query->style.format != RENDER_TABLE || query->options->is_untrusted
-        || query->options->is_sql_shown || strcmp(command->name, "summary") == 0)
+    if (!has_names || query->is_empty || query->style.format != RENDER_TABLE
+        || query->options->is_untrusted || query->options->is_sql_shown
+        || strcmp(command->name, "summary") == 0)
         return 0;
     return report_missing(query, &nameless, note, err);
 }

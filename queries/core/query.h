@@ -80,6 +80,7 @@ struct query {
     bool is_of_notes;                        /* only the notes are wanted */
     bool has_failed;                         /* --fail-if holds for a row */
     bool are_losses_printed;                 /* below the first headline */
+    bool is_empty;                           /* the report has no rows */
 };
 
 /* Rows to show: -1 for all. */

@@ -361,7 +361,9 @@ static int find_bad_frees(const struct finding_run *run, struct error *err)
     sqlite3_finalize(stmt);
     finding = finding_add(run, FINDING_WARNING, 1, -1, n);
     finding_append(finding, "%s", units_format_counted(n, "call", text));
-    if (n_reallocs > 0)
+    if (n_reallocs == n)
+        finding_append(finding, " of realloc");
+    else if (n_reallocs > 0)
         finding_append(finding, " (%s of realloc)", units_format_count(n_reallocs, text));
     finding_append(
         finding, " got an address that is not a live block: a double free, an invalid free, or an "

@@ -93,7 +93,7 @@ show 'so does one that is not growing' "$leaking $churn UPDATE site_leaks SET pa
 show 'a trivial one does not' "$exited $churn" '*[0-9] blocks*'
 show 'stacks by frame pointers' "" '*frame pointers*'
 show 'stacks that end early' "UPDATE backtraces SET status = 'truncated' WHERE status = 'guessed'" '*complete stack*'
-show 'failures and bad frees' "INSERT INTO allocation_failures VALUES (1, 1, 1, 5, 4, 1, 1000, 12); INSERT INTO unmatched_frees VALUES (4096, 1, 1, 1, 5, 4, 'free')" '1 *'
+show 'failures and bad frees' "INSERT INTO allocation_failures VALUES (1, 1, 1, 5, 4, 1, 1000, 12); INSERT INTO unmatched_frees VALUES (4096, 1, 1, 1, 5, 4, 'free'), (4096, 2, 1, 1, 6, 4, 'realloc')" '[12] *'
 show 'hostile names' "$exited UPDATE functions SET name = char(27) || '[31mred' || char(10) || 'line'" '*held*'
 show 'hostile name of an allocator' "$kept UPDATE processes SET allocator = 'my' || char(27) || '[31malloc' || char(10)" '*kept*'
 workers="$leaking CREATE TEMP TABLE other AS SELECT * FROM site_leaks WHERE process_id = 1 AND call_site_id = 2 AND rule_id IS NULL;
@@ -289,7 +289,7 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|== failures and bad frees
 #|warning: 1 allocation failed: the program got no memory.
 #|   mtrace-query allocation-failures copy.db --process 1  allocation-failures?process=1
-#|warning: 1 call got an address that is not a live block: a double free, an invalid free, or an allocator that was not recorded.
+#|warning: 2 calls (1 of realloc) got an address that is not a live block: a double free, an invalid free, or an allocator that was not recorded.
 #|   mtrace-query errors copy.db --process 1  errors?process=1
 #|   rows: 2
 #|== hostile names
