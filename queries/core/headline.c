@@ -42,7 +42,7 @@ int headline_each_process(struct query *query,
     int rc = rundb_prepare(
         &query->database,
         "SELECT process_id, peak_bytes, :process = 0 AND end_kind IS 'exec'"
-        " AND 20 * ifnull(peak_bytes, 0) <= (SELECT max(peak_bytes) FROM processes) AS is_minor"
+        " AND 20 * ifnull(peak_bytes, 0) < (SELECT max(peak_bytes) FROM processes) AS is_minor"
         " FROM processes WHERE :process IN (0, process_id)"
         " ORDER BY is_minor, end_kind IS 'exec', process_id",
         &stmt, err);

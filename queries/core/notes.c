@@ -285,7 +285,8 @@ static bool is_verdict(const struct query *query)
 {
     const struct command *command = query->options->command;
 
-    return command->has_headline || query->options->fail_if || strcmp(command->name, "diff") == 0;
+    return command->has_headline || query->options->fail_if || strcmp(command->name, "diff") == 0
+           || strcmp(command->name, "report") == 0;
 }
 
 /* ---- nothing ---- */

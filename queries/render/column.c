@@ -178,9 +178,8 @@ const char *column_heading(const char *name, char ret_text[COLUMN_HEADING_BYTES]
 
 enum table_rank column_rank(const char *name)
 {
-    static const char *const kept[] = {"at",         "start_ns", "name", "key",     "value",
-                                       "what",       "call",     "kind", "library", "path",
-                                       "executable", "pid",      "frame"};
+    static const char *const kept[] = {"at",      "start_ns", "name",       "key", "value", "what",
+                                       "library", "path",     "executable", "pid", "frame"};
     static const char *const minor[] = {"tid", "fd", "bucket", "inline_level"};
 
     for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {

@@ -76,12 +76,11 @@ ids() { mtrace-query allocations rows.db --format csv "$@" | cut -d, -f1 | tail 
 mtrace-query block rows.db 0x10011
 mtrace-query block 0x30015 rows.db --at 35ms
 # expect stdout
-#|                allocated                           ended
-#|process  block         at  lifetime   size  kind    by     stack  where                         site
-#|      1      1        0 s   10.0 ms  100 B  malloc  free       4  Session::clone  session.c:88     2
-#|      2     13     100 ms   10.0 ms   10 B  malloc  free       6  Cache::reserve  cache.c:31       3
-#|      2     14     110 ms         -   10 B  malloc  -          6  Cache::reserve  cache.c:31       3
-#|1 more column: --wide
+#|process  block  allocated at  lifetime   size  ended by  stack  where                         site
+#|      1      1           0 s   10.0 ms  100 B  free          4  Session::clone  session.c:88     2
+#|      2     13        100 ms   10.0 ms   10 B  free          6  Cache::reserve  cache.c:31       3
+#|      2     14        110 ms         -   10 B  -             6  Cache::reserve  cache.c:31       3
+#|2 more columns: --wide
 #|next: mtrace-query stack rows.db 4
 #|process  block  allocated at  lifetime  size  address  kind     ended by  stack  where
 #|      1      5       30.0 ms   10.0 ms  20 B  0x30010  realloc  realloc       8  worker  libwork.so
@@ -102,11 +101,11 @@ mtrace-query allocations rows.db --sort-by address --order dsc -n 2 --format csv
 #|2 more columns: --wide
 #|more rows: -n 0
 #|next: mtrace-query stack rows.db 4
-#|                allocated                                       ended
-#|process  block         at  lifetime     size   address  kind    by     where
-#|      1     10    70.0 ms         -  4.9 KiB  0x7f0010  malloc  -      Cache::reserve  cache.c:31
-#|      1      7    50.0 ms   40.0 ms   1000 B   0x11000  malloc  free   main  main.c:10
-#|      1      2     5.0 ms         -    200 B   0x10080  malloc  -      Session::clone  session.c:88
+#|                allocated                               ended
+#|process  block         at  lifetime     size   address  by     stack  where
+#|      1     10    70.0 ms         -  4.9 KiB  0x7f0010  -          6  Cache::reserve  cache.c:31
+#|      1      7    50.0 ms   40.0 ms   1000 B   0x11000  free       2  main  main.c:10
+#|      1      2     5.0 ms         -    200 B   0x10080  -          4  Session::clone  session.c:88
 #|2 more columns: --wide
 #|more rows: -n 0
 #|next: mtrace-query stack rows.db 6
