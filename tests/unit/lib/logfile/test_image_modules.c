@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a module ends by its ELF headers, also if these are damaged; which paths are ours. */
 #include "lib/logfile/image_modules.h"
-
 #include "tests/lib/unit.h"
 
 #include <elf.h>
