@@ -5,9 +5,9 @@
  *
  * Each side is a query of its own. Call sites are matched by function and file name, because lines,
  * addresses and folders move between builds. The line of a row is the one that changed most, if
- * lines are comparable; folder and module are those of this line. If a function is only in the
- * first recording, and another of its file, with as many bytes and blocks, only in the second, it
- * was renamed.
+ * lines are comparable; folder and module are those of this line. A function that is only in the
+ * first recording, and another one with its name or file, and its bytes and blocks, that is only in
+ * the second, are one that was renamed or moved.
  *
  * Samples: two recordings sample independently, so the variances of both sides add up. Blocks live
  * at both times of one recording are the same samples with the same weights and cancel out of the
@@ -386,6 +386,13 @@ static bool is_alone(const struct entry *entry, int side)
            && (entry->bytes[side] != 0 || entry->blocks[side] != 0);
 }
 
+/* The same function in another file, or another function in the same file. */
+static bool are_related(const struct entry *a, const struct entry *b)
+{
+    return strcmp(file_of(a), file_of(b)) == 0
+           || (a->place.function && compare_text(a->place.function, b->place.function) == 0);
+}
+
 /* The function of the second recording that has this one's bytes and blocks; NULL: none. */
 static struct entry *find_renamed(const struct diff *diff, const struct entry *gone)
 {
@@ -393,18 +400,21 @@ static struct entry *find_renamed(const struct diff *diff, const struct entry *g
         struct entry *entry = &diff->list[i];
 
         if (is_alone(entry, AFTER) && gone->bytes[BEFORE] == entry->bytes[AFTER]
-            && gone->blocks[BEFORE] == entry->blocks[AFTER]
-            && strcmp(file_of(gone), file_of(entry)) == 0)
+            && gone->blocks[BEFORE] == entry->blocks[AFTER] && are_related(gone, entry))
             return entry;
     }
     return NULL;
 }
 
+/* "function in file", or the file. */
 static const char *name_of(const struct entry *entry, char ret_text[NAME_BYTES])
 {
-    if (!entry->place.function)
-        return file_of(entry);
-    shorten_function(entry->place.function, ret_text, NAME_BYTES);
+    size_t used;
+
+    ret_text[0] = '\0';
+    shorten_function(entry->place.function ? entry->place.function : "", ret_text, NAME_BYTES / 2);
+    used = strlen(ret_text);
+    (void)snprintf(ret_text + used, NAME_BYTES - used, "%s%s", used ? " in " : "", file_of(entry));
     return ret_text;
 }
 
@@ -425,7 +435,7 @@ static void merge_renamed(const struct query *query, struct diff *diff)
             continue;
         }
         if (n_renamed++ == 0)
-            (void)snprintf(note, sizeof(note), "%s is now %s (same file, bytes and blocks)",
+            (void)snprintf(note, sizeof(note), "%s is now %s (same bytes and blocks)",
                            name_of(gone, names[0]), name_of(entry, names[1]));
         add(entry, gone);
         free_entry(gone);
