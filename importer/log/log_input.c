@@ -139,6 +139,7 @@ static void merge_header(struct log_header *header, const struct log_header *oth
     if (!header->embedded_allocator[0])
         memcpy(header->embedded_allocator, other->embedded_allocator,
                sizeof(header->embedded_allocator));
+    header->n_children = (uint32_t)later(header->n_children, other->n_children);
     header->n_unreported_modules =
         (uint32_t)later(header->n_unreported_modules, other->n_unreported_modules);
     header->n_deepbound = (uint32_t)later(header->n_deepbound, other->n_deepbound);

@@ -73,6 +73,7 @@ struct definitions_process {
     uint32_t unwind_checked;
     uint32_t n_unreported_modules; /* loaded beyond the module limit: their code has no names */
     struct unreached unreached;
+    uint32_t n_started;                 /* processes that it started, recorded or not */
     uint32_t n_joined_threads;          /* recorded with the number of another thread */
     uint64_t dropped[LOG_DROP_REASONS]; /* by enum log_drop */
     uint32_t stale_exits, bad_handles, refused_groups; /* struct mtrace_counts */

@@ -147,6 +147,7 @@ static void fill_process(const struct build *build, size_t i)
                                                                     : LOG_MAX_SAMPLE_BYTES,
         .unwind_mismatches = header->unwind_mismatches,
         .unwind_checked = header->unwind_checked,
+        .n_started = header->n_children,
         .n_unreported_modules = header->n_unreported_modules,
         .unreached = {header->n_deepbound, header->n_foreign, header->n_elsewhere,
                       header->n_pointers},

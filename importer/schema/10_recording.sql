@@ -18,6 +18,7 @@ CREATE TABLE meta (             -- facts about the recording and the import
   -- Limits: 'import.until_ns', 'import.until_marker': the values of --until and --until-marker; later events are missing.
   --   'processes.partial': number of processes that were recorded late (also by attaching), or not all the time; their blocks of other times are missing.
   --   'processes.partial.<process_id>': 1 for each of these processes.
+  --   'processes.started.<process_id>': number of processes that it started; none with --until. If 'setting.MTRACE_FOLLOW_CHILDREN' is 0, they are not recorded.
   --   'mmaps.unlooked': pieces of anonymous mappings that ended before all of their pages were examined (too many untouched pages, or too many mappings).
   --   'unseen.<executable>': the allocator inside this executable ('jemalloc'); its blocks are missing in all tables.
   --     'jemalloc (in part)': the blocks of some of its functions are missing. 'unseen_why.<executable>': the reason.

@@ -207,15 +207,15 @@ CREATE TABLE site_shapes (      -- the pattern in which the leaks, or the live b
   process_id INTEGER NOT NULL, call_site_id INTEGER,     -- process and call site; NULL: stacks without one
   rule_id INTEGER,                                       -- joins suppressions; NULL: stacks that match no rule
   pattern TEXT,                                          -- 'steady', 'late', 'burst', 'plateau' or 'saw tooth': see the view _site_shapes; NULL: less than half of the time was recorded
-  stays_bytes INTEGER NOT NULL,                          -- sum of the bytes that came to stay; a leaked block of 0 bytes counts as one byte
-  since_ns INTEGER, until_ns INTEGER                     -- times of the snapshots by which one tenth and nine tenths had come; NULL: curve is 'leaks'
+  rise_bytes REAL,                                       -- bytes that came to stay between the next two times; NULL: curve is 'leaks'
+  since_ns INTEGER, until_ns INTEGER                     -- times of the snapshots by which one tenth and nine tenths had come; of a saw tooth, of its first and last bottom; NULL: curve is 'leaks'
 ) STRICT;
 CREATE TABLE site_growth (      -- call sites whose live bytes changed between regular snapshots
   process_id INTEGER NOT NULL, call_site_id INTEGER,     -- process and call site; NULL: stacks without one
   snapshots INTEGER NOT NULL,                            -- number of regular snapshots of the process, without those of its teardown (the view _growth_range)
   from_bytes INTEGER NOT NULL, to_bytes INTEGER NOT NULL, -- live bytes at the first and at the last of them
   pattern TEXT,                                          -- how they rose: see site_shapes; NULL: they did not rise, or less than half of the time was recorded
-  since_ns INTEGER, until_ns INTEGER,                    -- when one tenth and nine tenths of the rise were reached
+  since_ns INTEGER, until_ns INTEGER,                    -- when one tenth and nine tenths of the rise were reached; of a saw tooth, times of its first and last bottom
   bytes_per_s REAL,                                      -- per second of recorded time between these two times; NULL: they are less than a tenth of the analysis range apart, too close for a rate
   grown_bytes_margin REAL                                -- half of the width of the 95 % interval of to_bytes - from_bytes; NULL: they are exact
 ) STRICT;

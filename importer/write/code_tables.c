@@ -431,6 +431,8 @@ static void write_flaws(const struct definitions *definitions, struct meta_write
         if (process->is_left_out)
             continue;
         write_of_process(meta, "processes.partial", id, definitions_is_partial(process));
+        if (!definitions->is_cut) /* some may be later */
+            write_of_process(meta, "processes.started", id, process->n_started);
         write_of_process(meta, "modules.unnamed", id, process->n_unreported_modules);
         write_of_process(meta, "unreached.deepbound", id, process->unreached.n_deepbound);
         write_of_process(meta, "unreached.foreign", id, process->unreached.n_foreign);

@@ -86,6 +86,19 @@ const char *units_format_bytes(int64_t size_bytes, char *ret_text)
     return with_sign(size_bytes < 0, ret_text);
 }
 
+const char *units_format_rate(double bytes_per_s, char *ret_text)
+{
+    bool is_slow = bytes_per_s < 1;
+    double bytes = is_slow ? 3600 * bytes_per_s : bytes_per_s;
+
+    /* the value may be NaN, or any number of another's database */
+    units_format_bytes(bytes > 0 && bytes < 0x1p63 ? (int64_t)bytes
+                       : bytes > 0                 ? INT64_MAX
+                                                   : 0,
+                       ret_text);
+    return strcat(ret_text, is_slow && bytes > 0 ? "/h" : "/s");
+}
+
 static void format_long_duration(uint64_t seconds, char *text)
 {
     uint64_t days = seconds / 86400;

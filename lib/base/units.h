@@ -22,6 +22,8 @@ enum {
 };
 
 const char *units_format_bytes(int64_t size_bytes, char *ret_text); /* 12.3 MiB */
+/* 12.3 MiB/s; below one byte a second 900 B/h: the unit of all rates */
+const char *units_format_rate(double bytes_per_s, char *ret_text);
 const char *units_format_duration(int64_t time_ns, char *ret_text); /* 4m12s, 0.2 s, 15 us */
 const char *units_format_count(int64_t count, char *ret_text);      /* 12,904 */
 /* "1 block", "12,904 blocks" of the noun "block" */

@@ -559,6 +559,7 @@ const struct command commands[] = {
      .next_tail = "--site {call_site_id} --stacks",
      .has_sites = true,
      .needs_database = true,
+     .stacks_by = "leaked_bytes",
      .needs_rows = true,
      .why_unsampled = "blocks that are not samples may hold others",
      .run = cmd_images_run},
@@ -601,7 +602,7 @@ const struct command commands[] = {
                 "allocation_id, function, source, line, module, call_site_id, stack, alloc_stack, "
                 "first_free_stack",
      .help =
-         "double and invalid frees, with three stacks; not those of attached or forked processes",
+         "double and invalid frees, also by realloc, with three stacks; not those of attached or forked processes",
      .without_rows = "no recorded call got an address that was not live. A second free after the "
                      "address was reused, and new/free mismatches, are not seen (valgrind's "
                      "memcheck sees them)",

@@ -9,6 +9,7 @@
 #include "queries/core/query.h"
 #include "queries/render/shorten.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
@@ -16,22 +17,44 @@ enum {
     TEXT_BYTES = 1024
 };
 
+/* Of an image that exec replaced, and whose blocks hardly matter. */
+static int print_minor(const struct query *query, int64_t process_id, int64_t peak_bytes,
+                       struct error *err)
+{
+    char text[TEXT_BYTES];
+    char peak[UNITS_TEXT_BYTES];
+    int rc = headline_format(query, process_id, text, sizeof(text), err);
+
+    if (rc != 0)
+        return rc;
+    headline_print_file(query);
+    (void)fprintf(query->out, "%.*s; peak %s: --process %" PRId64 "\n",
+                  (int)(strrchr(text, ':') - text), text, units_format_bytes(peak_bytes, peak),
+                  process_id);
+    return 0;
+}
+
 int headline_each_process(struct query *query,
                           int (*what)(struct query *, int64_t process_id, struct error *),
                           struct error *err)
 {
     struct sqlite3_stmt *stmt;
-    int rc = rundb_prepare(&query->database,
-                           "SELECT process_id FROM processes WHERE :process IN (0, process_id)"
-                           " ORDER BY end_kind IS 'exec', process_id",
-                           &stmt, err);
+    int rc = rundb_prepare(
+        &query->database,
+        "SELECT process_id, peak_bytes, :process = 0 AND end_kind IS 'exec'"
+        " AND 20 * ifnull(peak_bytes, 0) < (SELECT max(peak_bytes) FROM processes) AS is_minor"
+        " FROM processes WHERE :process IN (0, process_id)"
+        " ORDER BY is_minor, end_kind IS 'exec', process_id",
+        &stmt, err);
     int step = 0;
 
     if (rc != 0)
         return rc;
     sqlite3_bind_int64(stmt, 1, query->options->process_id);
     while (rc == 0 && (step = rundb_step(&query->database, stmt, err)) == 1)
-        rc = what(query, sqlite3_column_int64(stmt, 0), err);
+        rc = sqlite3_column_int(stmt, 2) ? print_minor(query, sqlite3_column_int64(stmt, 0),
+                                                       sqlite3_column_int64(stmt, 1), err)
+                                         : what(query, sqlite3_column_int64(stmt, 0), err);
     sqlite3_finalize(stmt);
     return step < 0 ? step : rc;
 }
@@ -65,7 +88,7 @@ void headline_print_file(const struct query *query)
     (void)fprintf(query->out, "%s  ", path);
 }
 
-/* Losses are printed right below the headline. */
+/* Losses of all processes are printed once, right below the first headline. */
 int headline_print(struct query *query, int64_t process_id, struct error *err)
 {
     char text[TEXT_BYTES];
@@ -77,6 +100,9 @@ int headline_print(struct query *query, int64_t process_id, struct error *err)
     headline_filters(query, filters, sizeof(filters));
     headline_print_file(query);
     (void)fprintf(query->out, "%s%s\n", text, filters);
+    if (query->are_losses_printed)
+        return 0;
+    query->are_losses_printed = true;
     return notes_below_headline(query, print_line, err);
 }
 

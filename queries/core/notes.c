@@ -261,6 +261,34 @@ static void format_until(struct sqlite3_stmt *row, char *text, size_t size)
                        units_format_duration(sqlite3_column_int64(row, 0), time), missing);
 }
 
+/* ---- processes that were not recorded ---- */
+
+static const char started_sql[] =
+    "SELECT CAST(sum(value) AS TEXT), sum(value) FROM meta WHERE key GLOB 'processes.started.*'"
+    " AND :process IN (0, CAST(substr(key, 19) AS INTEGER))"
+    " AND (SELECT value FROM meta WHERE key = 'setting.MTRACE_FOLLOW_CHILDREN') = '0'";
+
+static void format_started(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    int64_t n = sqlite3_column_int64(row, 1);
+    char processes[UNITS_TEXT_BYTES];
+
+    (void)snprintf(
+        text, size,
+        "%s that it started %s not recorded: mtrace-record --follow-children records %s, too",
+        units_format_counted(n, "process", processes), n == 1 ? "is" : "are",
+        n == 1 ? "it" : "them");
+}
+
+/* Only below a screen or a verdict: in each table the note would be noise. */
+static bool is_verdict(const struct query *query)
+{
+    const struct command *command = query->options->command;
+
+    return command->has_headline || query->options->fail_if || strcmp(command->name, "diff") == 0
+           || strcmp(command->name, "report") == 0;
+}
+
 /* ---- nothing ---- */
 
 /* meta's allocations exclude elided blocks. */
@@ -462,11 +490,12 @@ int notes_below_headline(const struct query *query,
         {bounded_sql, format_bounded},       {joined_sql, format_joined},
         {empty_sql, format_empty},           {unreached_sql, format_unreached},
         {missed_sql, format_missed}};
+    static const struct missing started = {started_sql, format_started};
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < sizeof(missing) / sizeof(missing[0]); i++)
         rc = report_missing(query, &missing[i], report, err);
-    return rc;
+    return rc == 0 && is_verdict(query) ? report_missing(query, &started, report, err) : rc;
 }
 
 int notes_of_what_is_missing(const struct query *query,
@@ -479,18 +508,26 @@ int notes_of_what_is_missing(const struct query *query,
     return rc == 0 ? notes_below_headline(query, report, err) : rc;
 }
 
+/* A diff of two databases says which of them the note is about. */
 static void note(const struct query *query, const char *text)
 {
-    query_note(query, "%s", text);
+    const struct query_options *options = query->options;
+    bool is_of_two = strcmp(options->command->name, "diff") == 0 && options->n_arguments > 0
+                     && !options->is_untrusted;
+
+    query_note(query, "%s%s%s", is_of_two ? options->database_path : "", is_of_two ? ": " : "",
+               text);
 }
 
 int notes_before(const struct query *query, struct error *err)
 {
-    bool has_headline =
-        query->options->command->has_headline && query->style.format == RENDER_TABLE;
-    int rc = has_headline ? 0 : notes_of_what_is_missing(query, note, err);
+    bool is_sql = query->options->command->has_headline && query->options->is_sql_shown;
+    int rc = query_is_screen(query) || is_sql ? 0 : notes_of_what_is_missing(query, note, err);
 
     note_sampled_pools(query);
+    if (query->options->suppressions_path && query->options->command->is_over_time)
+        query_note(query, "suppressions leave out leaks; '%s' counts all blocks",
+                   query->options->command->name);
     if (rc == 0)
         rc = note_unseen_heaps(query, err);
     if (rc == 0)
@@ -531,6 +568,47 @@ static const char *without_elided_text(const struct query_options *options)
     }
     return NULL;
 }
+
+/* ---- functions without names ---- */
+
+/* The module with most bytes of call sites without a symbol, if these have most bytes of all. */
+static const char nameless_sql[] =
+    "WITH sites AS (SELECT t.allocated_bytes AS bytes, c.object_id,"
+    " c.function_id IS NULL OR f.name GLOB '*+0x*' AS is_nameless FROM site_totals AS t"
+    " JOIN call_sites AS c USING (call_site_id) LEFT JOIN functions AS f USING (function_id)"
+    " WHERE :process IN (0, t.process_id))"
+    " SELECT o.debug_note, o.path, (SELECT sum(bytes) FILTER (WHERE is_nameless) / total(bytes) FROM sites)"
+    " FROM sites JOIN objects AS o USING (object_id) WHERE is_nameless"
+    " AND (SELECT 2 * sum(bytes) FILTER (WHERE is_nameless) > sum(bytes) FROM sites)"
+    " GROUP BY object_id ORDER BY sum(bytes) DESC LIMIT 1";
+
+static void format_nameless(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    char share[UNITS_TEXT_BYTES];
+
+    (void)snprintf(text, size,
+                   "%s of the allocated bytes come from functions without names, most from '%s': "
+                   "%s; then 'mtrace-import --resymbolize'",
+                   units_format_share(sqlite3_column_double(row, 2), share), rundb_text(row, 1),
+                   rundb_text(row, 0));
+}
+
+/* The summary has a line for each such module. */
+static int note_nameless(const struct query *query, struct error *err)
+{
+    static const struct missing nameless = {nameless_sql, format_nameless};
+    const struct command *command = query->options->command;
+    bool has_names =
+        command->has_tree || (command->has_sites && (command->view || command->stacks_by));
+
+    if (!has_names || query->is_empty || query->style.format != RENDER_TABLE
+        || query->options->is_untrusted || query->options->is_sql_shown
+        || strcmp(command->name, "summary") == 0)
+        return 0;
+    return report_missing(query, &nameless, note, err);
+}
+
+/* ---- after the answer ---- */
 
 /* Where the missing data is shown, or what the answer omits because of it. */
 static const char *ended_tail(const struct query_options *options)
@@ -634,9 +712,10 @@ int notes_after(const struct query *query, struct error *err)
 {
     const struct query_options *options = query->options;
     const char *what = without_elided_text(options);
+    int rc = options->database_path ? note_nameless(query, err) : 0;
 
-    if (!options->database_path || query->is_elided_noted)
-        return 0;
+    if (rc != 0 || !options->database_path || query->is_elided_noted)
+        return rc;
     if (strcmp(options->command->name, "sql") == 0)
         return note_statement(query, err);
     if (query->database.is_aggregate && (is_made_of_rows(options) || options->command->needs_rows))

@@ -22,7 +22,8 @@ struct query;
 /* Notes before the answer. Commands with a headline print there what the log lost. */
 int notes_before(const struct query *query, struct error *err);
 
-/* Notes after an answer that is made of rows: the number of elided blocks, or, of a bounded log
+/* Notes after the answer: where names of functions come from, if most are missing; and, if it is
+ * made of rows, the number of elided blocks, or, of a bounded log
  * (--aggregate), the number of freed blocks, which includes the elided ones. */
 int notes_after(const struct query *query, struct error *err);
 

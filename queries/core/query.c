@@ -29,6 +29,16 @@ int64_t query_max_rows(const struct query *query)
     return QUERY_TABLE_ROWS;
 }
 
+bool query_is_screen(const struct query *query)
+{
+    const struct query_options *options = query->options;
+
+    return options->command->has_headline && query->style.format == RENDER_TABLE
+           && !options->fail_if && !options->is_sql_shown
+           && (strcmp(options->command->name, "leaks") != 0
+               || !(options->sort_by || options->is_wide));
+}
+
 bool query_is_picture(const char *output_name)
 {
     size_t length = output_name ? strlen(output_name) : 0;

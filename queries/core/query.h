@@ -80,10 +80,15 @@ struct query {
     bool is_elided_noted;                    /* the answer itself says which blocks have no row */
     bool is_of_notes;                        /* only the notes are wanted */
     bool has_failed;                         /* --fail-if holds for a row */
+    bool are_losses_printed;                 /* below the first headline */
+    bool is_empty;                           /* the report has no rows */
 };
 
 /* Rows to show: -1 for all. */
 int64_t query_max_rows(const struct query *query);
+
+/* The answer is a screen for people, with headlines, not the rows of a view. */
+bool query_is_screen(const struct query *query);
 
 /* The name ends in .svg. */
 bool query_is_picture(const char *output_name);

@@ -100,7 +100,8 @@ int report_print(struct query *query, struct sqlite3_stmt *stmt, const char *nex
     rc = render_statement(&query->database, stmt, &style, max_rows, query->out, ret_n_rows, err);
     if (rc != 0 || style.format != RENDER_TABLE)
         return rc;
-    if (*ret_n_rows == 0 && !query->options->fail_if)
+    query->is_empty = *ret_n_rows == 0;
+    if (query->is_empty && !query->options->fail_if)
         query_note(query, "no rows%s%s", command->without_rows ? ": " : "",
                    command->without_rows ? command->without_rows : "");
     if (max_rows >= 0 && *ret_n_rows == max_rows && sqlite3_step(stmt) == SQLITE_ROW)

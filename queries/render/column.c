@@ -246,7 +246,7 @@ static void format_integer(int64_t value, enum column_unit unit, char *text, siz
         (void)snprintf(text, size, "%s", units_format_bytes(value, number));
         break;
     case COLUMN_BYTES_PER_S:
-        (void)snprintf(text, size, "%s/s", units_format_bytes(value, number));
+        (void)snprintf(text, size, "%s", units_format_rate((double)value, number));
         break;
     case COLUMN_TIME:
         (void)snprintf(text, size, "%s", units_format_duration(value, number));
@@ -285,7 +285,9 @@ static void format_real(double value, enum column_unit unit, char *text, size_t 
 
     if (unit == COLUMN_SHARE)
         (void)snprintf(text, size, "%s", units_format_share(value, number));
-    else if (unit == COLUMN_BYTES || unit == COLUMN_BYTES_PER_S || unit == COLUMN_TIME)
+    else if (unit == COLUMN_BYTES_PER_S)
+        (void)snprintf(text, size, "%s", units_format_rate(value, number));
+    else if (unit == COLUMN_BYTES || unit == COLUMN_TIME)
         format_integer(nearest_integer(value), unit, text, size);
     else if (value >= LONGEST_REAL && unit == COLUMN_COUNT)
         (void)snprintf(text, size, "%s", units_format_count(nearest_integer(value), number));

@@ -5,7 +5,9 @@
  *
  * Each side is a query of its own. Call sites are matched by function and file name, because lines,
  * addresses and folders move between builds. The line of a row is the one that changed most, if
- * lines are comparable.
+ * lines are comparable; folder and module are those of this line. A function that is only in the
+ * first recording, and another one with its name or file, and its bytes and blocks, that is only in
+ * the second, are one that was renamed or moved.
  *
  * Samples: two recordings sample independently, so the variances of both sides add up. Blocks live
  * at both times of one recording are the same samples with the same weights and cancel out of the
@@ -29,10 +31,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The weights of one call site on both sides. */
-struct entry {
+enum {
+    NAME_BYTES = 256 /* of a function in a note */
+};
+
+struct place {
     char *function, *source, *module; /* NULL: unknown */
     int64_t line;
+    bool is_new; /* of the second recording */
+};
+
+/* The weights of one call site on both sides. */
+struct entry {
+    struct place place;
     int64_t bytes[2], blocks[2];        /* before, after */
     double bytes_square, blocks_square; /* squared margins of the changes if they are estimates */
 };
@@ -87,10 +98,11 @@ static int add_entry(struct diff *diff, struct sqlite3_stmt *row, int side, stru
         return error_set(err, ERROR_NOMEM, "no memory for %zu call sites", diff->n + 1);
     diff->list = list;
     entry = &list[diff->n++];
-    *entry = (struct entry){.line = sqlite3_column_int64(row, 2)};
-    entry->function = copy_column(row, 0, &is_failed);
-    entry->source = copy_column(row, 1, &is_failed);
-    entry->module = copy_column(row, 3, &is_failed);
+    *entry =
+        (struct entry){.place = {.line = sqlite3_column_int64(row, 2), .is_new = side == AFTER}};
+    entry->place.function = copy_column(row, 0, &is_failed);
+    entry->place.source = copy_column(row, 1, &is_failed);
+    entry->place.module = copy_column(row, 3, &is_failed);
     entry->bytes_square = (side == BOTH ? -2 : 1) * sqlite3_column_double(row, 6);
     entry->blocks_square = (side == BOTH ? -2 : 1) * sqlite3_column_double(row, 7);
     if (side != BOTH) {
@@ -188,18 +200,21 @@ static int compare_text(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "");
 }
 
-/* Compares function and file; without a source the module is the file. */
+/* The name of the source file, or else of the module. */
+static const char *file_of(const struct entry *entry)
+{
+    const char *path = entry->place.source ? entry->place.source : entry->place.module;
+
+    return path ? shorten_path(path) : "";
+}
+
 static int compare_places(const void *left, const void *right)
 {
     const struct entry *a = left;
     const struct entry *b = right;
-    const char *file_a = a->source ? a->source : a->module;
-    const char *file_b = b->source ? b->source : b->module;
-    int functions = compare_text(a->function, b->function);
+    int functions = compare_text(a->place.function, b->place.function);
 
-    return functions ? functions
-                     : compare_text(file_a ? shorten_path(file_a) : "",
-                                    file_b ? shorten_path(file_b) : "");
+    return functions ? functions : strcmp(file_of(a), file_of(b));
 }
 
 static int64_t change_bytes(const struct entry *entry)
@@ -237,9 +252,9 @@ static int compare_changes(const void *left, const void *right, void *by_blocks)
 
 static void free_entry(struct entry *entry)
 {
-    free(entry->function);
-    free(entry->source);
-    free(entry->module);
+    free(entry->place.function);
+    free(entry->place.source);
+    free(entry->place.module);
 }
 
 static int compare_lines(const void *left, const void *right)
@@ -248,7 +263,7 @@ static int compare_lines(const void *left, const void *right)
     const struct entry *b = right;
     int places = compare_places(a, b);
 
-    return places ? places : (a->line > b->line) - (a->line < b->line);
+    return places ? places : (a->place.line > b->place.line) - (a->place.line < b->place.line);
 }
 
 static void add(struct entry *sum, const struct entry *part)
@@ -259,6 +274,14 @@ static void add(struct entry *sum, const struct entry *part)
     }
     sum->bytes_square += part->bytes_square;
     sum->blocks_square += part->blocks_square;
+}
+
+static void swap_places(struct entry *a, struct entry *b)
+{
+    const struct place place = a->place;
+
+    a->place = b->place;
+    b->place = place;
 }
 
 /* Lines of one place move between builds. They are comparable if one side has all lines of the
@@ -274,12 +297,12 @@ static bool are_comparable(const struct entry *lines, size_t n)
 }
 
 /* The line that contributed most to the change of the place. */
-static int64_t max_changed_line(const struct entry *lines, size_t n, const struct entry *sum,
-                                bool by_blocks)
+static size_t max_changed_line(const struct entry *lines, size_t n, const struct entry *sum,
+                               bool by_blocks)
 {
     int64_t whole = by_blocks ? change_blocks(sum) : change_bytes(sum);
     int64_t most = INT64_MIN;
-    int64_t line = 0;
+    size_t line = 0;
 
     for (size_t i = 0; i < n; i++) {
         int64_t change = by_blocks ? change_blocks(&lines[i]) : change_bytes(&lines[i]);
@@ -287,23 +310,23 @@ static int64_t max_changed_line(const struct entry *lines, size_t n, const struc
             change = saturating_subtract(0, change);
         if (change > most) {
             most = change;
-            line = lines[i].line;
+            line = i;
         }
     }
     return line;
 }
 
 /* The line with the most bytes afterwards, or else before. */
-static int64_t largest_line(const struct entry *lines, size_t n)
+static size_t largest_line(const struct entry *lines, size_t n)
 {
-    const struct entry *largest = NULL;
+    size_t largest = n;
 
-    for (int side = 1; side >= 0 && !largest; side--)
+    for (int side = 1; side >= 0 && largest == n; side--)
         for (size_t i = 0; i < n; i++)
             if (lines[i].blocks[side] != 0
-                && (!largest || lines[i].bytes[side] > largest->bytes[side]))
-                largest = &lines[i];
-    return largest ? largest->line : 0;
+                && (largest == n || lines[i].bytes[side] > lines[largest].bytes[side]))
+                largest = i;
+    return largest < n ? largest : 0;
 }
 
 /* Merges the lines of a place into the first one. */
@@ -313,9 +336,9 @@ static void sum_place(struct entry *lines, size_t n, bool are_of_one_build, bool
 
     for (size_t i = 1; i < n; i++)
         add(&sum, &lines[i]);
-    sum.line = are_of_one_build || are_comparable(lines, n)
-                   ? max_changed_line(lines, n, &sum, by_blocks)
-                   : largest_line(lines, n);
+    swap_places(&sum, &lines[are_of_one_build || are_comparable(lines, n)
+                                 ? max_changed_line(lines, n, &sum, by_blocks)
+                                 : largest_line(lines, n)]);
     for (size_t i = 1; i < n; i++)
         free_entry(&lines[i]);
     lines[0] = sum;
@@ -333,6 +356,8 @@ static void sum_lines(struct diff *diff)
             continue;
         }
         add(&diff->list[n - 1], &diff->list[i]);
+        if (diff->list[i].place.is_new)
+            swap_places(&diff->list[n - 1], &diff->list[i]);
         free_entry(&diff->list[i]);
     }
     diff->n = n;
@@ -354,6 +379,75 @@ static void merge(struct diff *diff, bool are_of_one_build, bool by_blocks)
     diff->n = n_places;
 }
 
+/* Only on this side, with some bytes or blocks. */
+static bool is_alone(const struct entry *entry, int side)
+{
+    return entry->bytes[!side] == 0 && entry->blocks[!side] == 0
+           && (entry->bytes[side] != 0 || entry->blocks[side] != 0);
+}
+
+/* The same function in another file, or another function in the same file. */
+static bool are_related(const struct entry *a, const struct entry *b)
+{
+    return strcmp(file_of(a), file_of(b)) == 0
+           || (a->place.function && compare_text(a->place.function, b->place.function) == 0);
+}
+
+/* The function of the second recording that has this one's bytes and blocks; NULL: none. */
+static struct entry *find_renamed(const struct diff *diff, const struct entry *gone)
+{
+    for (size_t i = 0; is_alone(gone, BEFORE) && i < diff->n; i++) {
+        struct entry *entry = &diff->list[i];
+
+        if (is_alone(entry, AFTER) && gone->bytes[BEFORE] == entry->bytes[AFTER]
+            && gone->blocks[BEFORE] == entry->blocks[AFTER] && are_related(gone, entry))
+            return entry;
+    }
+    return NULL;
+}
+
+/* "function in file", or the file. */
+static const char *name_of(const struct entry *entry, char ret_text[NAME_BYTES])
+{
+    size_t used;
+
+    ret_text[0] = '\0';
+    shorten_function(entry->place.function ? entry->place.function : "", ret_text, NAME_BYTES / 2);
+    used = strlen(ret_text);
+    (void)snprintf(ret_text + used, NAME_BYTES - used, "%s%s", used ? " in " : "", file_of(entry));
+    return ret_text;
+}
+
+/* The two entries of a function that was renamed become one, which did not change. */
+static void merge_renamed(const struct query *query, struct diff *diff)
+{
+    size_t n_renamed = 0;
+    char names[2][NAME_BYTES];
+    char more[UNITS_TEXT_BYTES];
+    char note[2 * NAME_BYTES + 64] = "";
+
+    for (size_t i = 0; i < diff->n;) {
+        struct entry *gone = &diff->list[i];
+        struct entry *entry = find_renamed(diff, gone);
+
+        if (!entry) {
+            i++;
+            continue;
+        }
+        if (n_renamed++ == 0)
+            (void)snprintf(note, sizeof(note), "%s is now %s (same bytes and blocks)",
+                           name_of(gone, names[0]), name_of(entry, names[1]));
+        add(entry, gone);
+        free_entry(gone);
+        *gone = diff->list[--diff->n];
+    }
+    if (n_renamed > 1)
+        query_note(query, "taken for renamed: %s, and %s", note,
+                   units_format_counted((int64_t)n_renamed - 1, "more function", more));
+    else if (n_renamed > 0)
+        query_note(query, "taken for renamed: %s", note);
+}
+
 /* ---- the answer ---- */
 
 static void print_title(const struct query *query, const struct query_options *sides,
@@ -362,13 +456,17 @@ static void print_title(const struct query *query, const struct query_options *s
     const bool is_estimate = diff->sample_bytes != 0;
     bool is_of_instants = sides[0].database_path == sides[1].database_path;
     struct entry all = {0};
+    struct entry parts[2] = {{.place = {.line = 0}}}; /* what fell, what rose */
     char bytes[ESTIMATE_TEXT_BYTES];
     char blocks[ESTIMATE_TEXT_BYTES];
+    char texts[2][UNITS_TEXT_BYTES];
 
-    for (size_t i = 0; i < diff->n; i++)
+    for (size_t i = 0; i < diff->n; i++) {
         add(&all, &diff->list[i]);
+        add(&parts[change_bytes(&diff->list[i]) > 0], &diff->list[i]);
+    }
     (void)fprintf(
-        query->out, "%s, from %s to %s: %s%s in %s%s %s\n", stack_measure_title(query, measure),
+        query->out, "%s, from %s to %s: %s%s in %s%s %s", stack_measure_title(query, measure),
         is_of_instants ? sides[0].filter.values[sides[0].filter.n_values - 1].text
                        : sides[0].database_path,
         is_of_instants ? sides[1].filter.values[sides[1].filter.n_values - 1].text
@@ -381,6 +479,11 @@ static void print_title(const struct query *query, const struct query_options *s
                               blocks),
         !is_estimate && (change_blocks(&all) == 1 || change_blocks(&all) == -1) ? "block"
                                                                                 : "blocks");
+    if (change_bytes(&parts[0]) < 0 && change_bytes(&parts[1]) > 0)
+        (void)fprintf(query->out, " (+%s and %s)",
+                      units_format_bytes(change_bytes(&parts[1]), texts[1]),
+                      units_format_bytes(change_bytes(&parts[0]), texts[0]));
+    (void)fputs("\n", query->out);
 }
 
 /* Samples do not show temporary blocks. */
@@ -437,13 +540,13 @@ static void add_row(struct computed_rows *rows, const struct entry *entry, bool 
         computed_rows_add_int64(rows, entry->bytes[side]);
     for (int side = 0; side < 2; side++)
         computed_rows_add_int64(rows, entry->blocks[side]);
-    computed_rows_add_text(rows, entry->function);
-    computed_rows_add_text(rows, entry->source);
-    if (entry->line > 0)
-        computed_rows_add_int64(rows, entry->line);
+    computed_rows_add_text(rows, entry->place.function);
+    computed_rows_add_text(rows, entry->place.source);
+    if (entry->place.line > 0)
+        computed_rows_add_int64(rows, entry->place.line);
     else
         computed_rows_add_null(rows);
-    computed_rows_add_text(rows, entry->module);
+    computed_rows_add_text(rows, entry->place.module);
     if (is_estimate) {
         computed_rows_add_share(rows, estimate_margin(true, entry->bytes_square));
         computed_rows_add_share(rows, estimate_margin(true, entry->blocks_square));
@@ -574,6 +677,8 @@ int cmd_diff_run(struct query *query, struct error *err)
         rc = read_sides(query, sides, measure, &diff, err);
     if (rc == 0) {
         merge(&diff, query->options->n_arguments == 0, query->options->is_by_blocks);
+        if (query->options->n_arguments > 0)
+            merge_renamed(query, &diff);
         if (diff.has_sums && is_text)
             print_sums(query, &diff);
         if (is_text)

@@ -169,7 +169,7 @@ static const char *pattern_of(struct sqlite3_stmt *row)
 }
 
 /* Shows a rate only if leaks went on for at least a tenth of the analysis range: for a batch of a
- * few milliseconds it would mislead. "steady 7.4 MiB/min", "late 7.4 MiB/min from 3.1 s", "burst
+ * few milliseconds it would mislead. "steady 7.4 KiB/s", "late 7.4 KiB/s from 3.1 s", "burst
  * 0.2 s to 0.9 s", "once at 0.2 s". */
 static void format_when(struct sqlite3_stmt *row, char *text, size_t size)
 {
@@ -185,11 +185,10 @@ static void format_when(struct sqlite3_stmt *row, char *text, size_t size)
     units_format_duration(last_ns, last);
     if ((is_late || strcmp(pattern, "steady") == 0) && recorded_ns > 0
         && last_ns - first_ns >= sqlite3_column_int64(row, LIFE_NS) / 10) {
-        double per_minute =
-            (double)sqlite3_column_int64(row, LEAKED_BYTES) * 6e10 / (double)recorded_ns;
-        (void)snprintf(text, size, "%s %s/min%s%s", pattern,
-                       units_format_bytes((int64_t)per_minute, last), is_late ? " from " : "",
-                       is_late ? first : "");
+        double bytes_per_s =
+            (double)sqlite3_column_int64(row, LEAKED_BYTES) * 1e9 / (double)recorded_ns;
+        (void)snprintf(text, size, "%s %s%s%s", pattern, units_format_rate(bytes_per_s, last),
+                       is_late ? " from " : "", is_late ? first : "");
     } else if (strcmp(first, last) == 0) {
         (void)snprintf(text, size, "%s at %s", pattern, first);
     } else {
@@ -465,12 +464,10 @@ static int run_plain(struct query *query, struct error *err)
 
 int cmd_leaks_run(struct query *query, struct error *err)
 {
-    const struct query_options *options = query->options;
     int rc;
 
-    if (query->style.format != RENDER_TABLE || options->fail_if || options->is_sql_shown
-        || options->sort_by || options->is_wide)
+    if (!query_is_screen(query))
         return run_plain(query, err);
     rc = process_ranking_each(query, "leaked_bytes", print_process, err);
-    return rc == 0 && options->site_id ? run_plain(query, err) : rc;
+    return rc == 0 && query->options->site_id ? run_plain(query, err) : rc;
 }

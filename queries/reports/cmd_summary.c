@@ -489,11 +489,10 @@ static int find_leaks(const struct query *query, bool *ret_has_leaks, struct err
 
 int cmd_summary_run(struct query *query, struct error *err)
 {
-    const struct query_options *options = query->options;
     bool has_leaks = true;
     int rc;
 
-    if (query->style.format != RENDER_TABLE || options->fail_if || options->is_sql_shown)
+    if (!query_is_screen(query))
         return run_pivot(query, err);
     rc = process_ranking_each(query, "peak_bytes", print_process, err);
     if (rc == 0)

@@ -380,19 +380,29 @@ static int find_peak(const struct finding_run *run, struct error *err)
 static int find_bad_frees(const struct finding_run *run, struct error *err)
 {
     struct finding *finding;
+    struct sqlite3_stmt *stmt = NULL;
     char text[UNITS_TEXT_BYTES];
-    double n;
-    int rc =
-        read_number(run, "SELECT count(*) FROM unmatched_frees WHERE process_id = ?1", &n, err);
+    int64_t n;
+    int64_t n_reallocs;
+    int rc = finding_first_row(run,
+                               "SELECT count(*), total(call = 'realloc') FROM unmatched_frees"
+                               " WHERE process_id = ?1 HAVING count(*) > 0",
+                               &stmt, err);
 
-    if (rc != 0 || n < 1)
+    if (rc != 1)
         return rc;
-    finding = finding_add(run, FINDING_WARNING, 1, -1, (int64_t)n);
+    n = sqlite3_column_int64(stmt, 0);
+    n_reallocs = sqlite3_column_int64(stmt, 1);
+    sqlite3_finalize(stmt);
+    finding = finding_add(run, FINDING_WARNING, 1, -1, n);
+    finding_append(finding, "%s", units_format_counted(n, "call", text));
+    if (n_reallocs == n)
+        finding_append(finding, " of realloc");
+    else if (n_reallocs > 0)
+        finding_append(finding, " (%s of realloc)", units_format_count(n_reallocs, text));
     finding_append(
-        finding,
-        "%s got an address that is not a live block: a double free, an invalid free, or an "
-        "allocator that was not recorded.",
-        units_format_counted((int64_t)n, "call", text));
+        finding, " got an address that is not a live block: a double free, an invalid free, or an "
+                 "allocator that was not recorded.");
     finding_lead_to_view(run, finding, "errors");
     return 0;
 }

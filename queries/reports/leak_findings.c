@@ -175,7 +175,7 @@ static const char *format_bytes(const struct leak_group *group, char *ret_text)
         group->bytes, group->square < 0 ? -1 : estimate_margin(true, group->square), ret_text);
 }
 
-/* ", 1.2 MiB a second"; "" for a time too short for a rate. */
+/* ", 1.2 MiB/s"; "" for a time too short for a rate. */
 static const char *format_rate(const struct leak_group *group, char ret_text[64])
 {
     int64_t time_ns = group->sites[0]->last_ns - group->sites[0]->first_ns;
@@ -183,9 +183,8 @@ static const char *format_rate(const struct leak_group *group, char ret_text[64]
 
     ret_text[0] = '\0';
     if (time_ns >= 1000000000)
-        (void)snprintf(
-            ret_text, 64, ", %s a second",
-            units_format_bytes((int64_t)((double)group->bytes * 1e9 / (double)time_ns), text));
+        (void)snprintf(ret_text, 64, ", %s",
+                       units_format_rate((double)group->bytes * 1e9 / (double)time_ns, text));
     return ret_text;
 }
 
@@ -402,11 +401,18 @@ static bool is_reported(const struct leaks *leaks, int64_t site_id)
     return false;
 }
 
+/* Without call sites whose leaks are all suppressed. */
+static const char growth_sql[] =
+    "SELECT function, source, line, module, call_site_id, grown_bytes, from_bytes, to_bytes,"
+    " bytes_per_s FROM growth WHERE process_id = ?1 AND pattern IN ('steady', 'late')"
+    " AND ifnull(call_site_id, -1) NOT IN (SELECT ifnull(call_site_id, -1) FROM site_leaks"
+    " WHERE process_id = ?1 GROUP BY call_site_id HAVING min(rule_id IS NOT NULL)) LIMIT 8";
+
 /* What rises during the run although it is freed at its end. */
 static void find_growth_row(const struct finding_run *run, struct sqlite3_stmt *row)
 {
     int64_t grown = sqlite3_column_int64(row, 5);
-    int64_t rate = sqlite3_column_int64(row, 8);
+    double rate = sqlite3_column_double(row, 8);
     int64_t site_id = sqlite3_column_int64(row, 4);
     char place[FINDING_PLACE_BYTES];
     char text[3][UNITS_TEXT_BYTES];
@@ -420,7 +426,7 @@ static void find_growth_row(const struct finding_run *run, struct sqlite3_stmt *
                    units_format_bytes(sqlite3_column_int64(row, 6), text[0]),
                    units_format_bytes(sqlite3_column_int64(row, 7), text[1]));
     if (rate > 0)
-        finding_append(finding, ", %s a second", units_format_bytes(rate, text[2]));
+        finding_append(finding, ", %s", units_format_rate(rate, text[2]));
     finding_append(finding, "; a longer run needs more.");
     finding_lead(run, finding, "growth", NULL, site_id);
     finding_show_sql(run, finding, "growth", " AND call_site_id IS %" PRId64, site_id);
@@ -430,11 +436,7 @@ static int find_growth(const struct finding_run *run, const struct leaks *leaks,
 {
     struct sqlite3_stmt *stmt = NULL;
     size_t n = 0;
-    int rc = finding_prepare(
-        run,
-        "SELECT function, source, line, module, call_site_id, grown_bytes, from_bytes,"
-        " to_bytes, bytes_per_s FROM growth WHERE process_id = ?1 AND pattern IN ('steady', 'late') LIMIT 8",
-        &stmt, err);
+    int rc = finding_prepare(run, growth_sql, &stmt, err);
 
     if (rc != 0)
         return rc;

@@ -8,7 +8,7 @@ CREATE VIEW _site_growth(
   to_bytes,          -- live bytes at the last of them
   pattern,           -- how they rose: see _site_shapes; NULL: they did not rise, or see _unjudged
   since_ns,          -- when the first tenth of the rise had come
-  until_ns,          -- when nine tenths of it had come
+  until_ns,          -- when nine tenths of it had come; of a saw tooth, the first and the last bottom
   bytes_per_s,       -- per second of recorded time between these two times; NULL: they are less than a tenth of the analysis range apart, too close for a rate
   grown_bytes_margin -- half of the width of the 95 % interval of to_bytes - from_bytes; NULL: it is exact
 ) AS
@@ -35,7 +35,7 @@ WITH
     FROM site_shapes AS s WHERE curve = 'growth')
 SELECT e.process_id, e.call_site_id, e.n_all, e.from_bytes, e.to_bytes, s.pattern, s.since_ns, s.until_ns,
   iif(s.pattern IS NOT NULL AND 10 * (s.until_ns - s.since_ns) >= p.end_ns - p.start_ns,
-    0.8 * s.stays_bytes * 1e9 / nullif(coalesce(s.recorded_ns, s.until_ns - s.since_ns), 0), NULL),
+    s.rise_bytes * 1e9 / nullif(coalesce(s.recorded_ns, s.until_ns - s.since_ns), 0), NULL),
   sqrt(iif(o.sample_bytes > 0, iif(h.rows, coalesce(q.bytes_square, 0), 3.841459 * o.sample_bytes * (e.from_bytes + e.to_bytes)), NULL))
 FROM ends AS e
 JOIN _growth_range AS p ON p.process_id = e.process_id

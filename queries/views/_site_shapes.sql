@@ -21,15 +21,18 @@
 -- 'late': nine tenths came in the second half. 'steady': everything else.
 -- A queue that fills and drains next to a leak is not a plateau: it is there while the staying bytes come, and still at the end.
 -- If the analysis range has fewer than eight regular snapshots, passing bytes are unknown, and growth looks the same as a burst.
+-- The bytes of the last tooth of a saw tooth look as if they came to stay, because it does not fall any more. So the rate of
+-- growth is measured from the first bottom to the last one. A bottom ends a fall by half of the deepest fall or more. This rule
+-- holds if the deepest fall is a fifth of the growth or more, and the rise since the last bottom is less than 1.5 times as high.
 CREATE VIEW _site_shapes(
   curve,             -- 'leaks' or 'growth'
   process_id,        -- joins processes
   call_site_id,      -- joins call_sites; NULL: the stacks have no call site
   rule_id,           -- joins suppressions; NULL: stacks that match no rule
   pattern,           -- 'steady', 'late', 'burst', 'plateau' or 'saw tooth'; NULL: see _unjudged
-  stays_bytes,       -- sum of the bytes that came to stay; a leaked block of 0 bytes counts as one byte
-  since_ns,          -- snapshot at which one tenth of the staying bytes had come; NULL: curve is 'leaks'
-  until_ns           -- snapshot at which nine tenths had come; NULL: curve is 'leaks'
+  rise_bytes,        -- bytes that came to stay between the next two times; NULL: curve is 'leaks'
+  since_ns,          -- snapshot at which one tenth of the staying bytes had come, or the first bottom; NULL: curve is 'leaks'
+  until_ns           -- snapshot at which nine tenths had come, or the last bottom; NULL: curve is 'leaks'
 ) AS
 WITH
   curves AS (SELECT * FROM _leak_curves UNION ALL SELECT * FROM _growth_curves),
@@ -41,13 +44,23 @@ WITH
   placed AS (
     SELECT *, max(level) OVER (
         PARTITION BY curve, process_id, call_site_id, rule_id ORDER BY part, step ROWS UNBOUNDED PRECEDING) AS highest,
+      max(level) FILTER (WHERE 10 * so_far >= total) OVER (
+        PARTITION BY curve, process_id, call_site_id, rule_id ORDER BY part, step ROWS UNBOUNDED PRECEDING) - level AS fall,
       min(part) FILTER (WHERE 10 * so_far >= total) OVER (PARTITION BY curve, process_id, call_site_id, rule_id) AS begins
     FROM sums),
+  falls AS (SELECT *, max(fall) OVER (PARTITION BY curve, process_id, call_site_id, rule_id) AS deepest FROM placed),
+  teeth AS (
+    SELECT *, change < 0 AND 2 * fall >= deepest AND 5 * deepest >= total
+        AND coalesce(lead(change) OVER (PARTITION BY curve, process_id, call_site_id, rule_id ORDER BY part, step), 0) >= 0 AS is_bottom
+    FROM falls),
   marks AS (
     SELECT curve, process_id, call_site_id, rule_id, max(total) AS total, max(site_total) AS site_total, max(begins) AS begins,
       min(part) FILTER (WHERE 10 * so_far >= 9 * total) AS ends,
       min(at_ns) FILTER (WHERE 10 * so_far >= total) AS since_ns,
       min(at_ns) FILTER (WHERE 10 * so_far >= 9 * total) AS until_ns,
+      max(deepest) AS deepest,
+      min(so_far) FILTER (WHERE is_bottom) AS first_bytes, max(so_far) FILTER (WHERE is_bottom) AS last_bytes,
+      min(at_ns) FILTER (WHERE is_bottom) AS first_ns, max(at_ns) FILTER (WHERE is_bottom) AS last_ns,
       max(stays) AS largest, max(2 * level < highest) AS fell,
       max(passes) FILTER (WHERE to_part >= 2 * begins - 64 AND 3 * part < 64 + 2 * begins) AS before,
       max(passes) FILTER (WHERE part < begins AND 4 * to_part >= 5 * begins - 72) AS just_before,
@@ -64,7 +77,8 @@ WITH
       min(level) FILTER (WHERE to_part >= 48) - min(level) FILTER (WHERE to_part >= 1 AND part < 16) AS floor_rise,
       sum(stays) FILTER (WHERE part >= 32) AS late_stays,
       sum(stays) FILTER (WHERE part >= 48) AS last_stays
-    FROM placed GROUP BY curve, process_id, call_site_id, rule_id),
+    FROM teeth GROUP BY curve, process_id, call_site_id, rule_id),
+  rates AS (SELECT *, 2 * (total - last_bytes) < 3 * deepest AND last_bytes > first_bytes AS has_teeth FROM marks),
   looks AS MATERIALIZED (
     SELECT p.curve, n.process_id, count(*) AS n
     FROM snapshots AS n
@@ -87,5 +101,6 @@ SELECT m.curve, m.process_id, m.call_site_id, m.rule_id,
     WHEN begins >= 32 THEN 'late'
     ELSE 'steady'
   END,
-  total, iif(m.curve = 'growth', since_ns, NULL), iif(m.curve = 'growth', until_ns, NULL)
-FROM marks AS m LEFT JOIN looks AS n ON n.curve = m.curve AND n.process_id = m.process_id LEFT JOIN _unjudged AS u ON u.process_id = m.process_id;
+  iif(m.curve = 'growth', iif(has_teeth, last_bytes - first_bytes, 0.8 * total), NULL),
+  iif(m.curve = 'growth', iif(has_teeth, first_ns, since_ns), NULL), iif(m.curve = 'growth', iif(has_teeth, last_ns, until_ns), NULL)
+FROM rates AS m LEFT JOIN looks AS n ON n.curve = m.curve AND n.process_id = m.process_id LEFT JOIN _unjudged AS u ON u.process_id = m.process_id;

@@ -21,7 +21,7 @@ CREATE VIEW growth(
   grown_bytes_margin, -- half of the width of the 95 % interval of grown_bytes; NULL: it is exact
   weight             -- sort key of the rows
 ) AS
-SELECT g.process_id, g.to_bytes - g.from_bytes AS grown_bytes, CAST(g.bytes_per_s AS INTEGER), g.pattern, g.since_ns,
+SELECT g.process_id, g.to_bytes - g.from_bytes AS grown_bytes, round(g.bytes_per_s, 3), g.pattern, g.since_ns,
   g.from_bytes, g.to_bytes, s.function, s.source, s.line, s.module, g.call_site_id, g.grown_bytes_margin,
   (g.to_bytes - g.from_bytes) * CASE WHEN g.pattern IN ('steady', 'late') THEN 64 ELSE 1 END AS weight
 FROM site_growth AS g

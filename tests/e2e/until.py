@@ -12,6 +12,7 @@ family   a recorder, children and an exec; samples, too, up to the last ones in 
 The clock is the monotonic one: the rate of the processor's is better known at the end, so that times would differ by nanoseconds.
 """
 
+import contextlib
 import os
 import shutil
 import signal
@@ -138,7 +139,8 @@ def descendants(pid):
     found = [pid]
     for parent in found:
         for task in Path(f"/proc/{parent}/task").glob("*/children"):
-            found += [int(word) for word in task.read_text().split()]
+            with contextlib.suppress(OSError):  # the thread has just ended
+                found += [int(word) for word in task.read_text().split()]
     return found
 
 

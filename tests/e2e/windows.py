@@ -682,7 +682,7 @@ def apart(tools, place):
         grown = [row["pattern"] for row in ask(tools, place / "run.db", "growth", *big, "--window", window) if row["grown_bytes"] > 1 << 20]
         expect(f"growth in window {window}", grown, ["steady"])  # Python's own lists grow by little
     output = ask(tools, place / "run.db", "leaks", *big, "--window", "1", format="table")
-    if not re.search(r"steady [0-9.]+ [KMG]iB/min", output):
+    if not re.search(r"steady [0-9.]+ [KMG]iB/s", output):
         raise Failure(f"no rate of what goes on for all of a window: {output}")
 
 

@@ -80,7 +80,8 @@ export function formatCell(column: string, value: Cell): string {
   if (column.startsWith("change_") && value > 0) return "+" + formatCell(column.slice("change_".length), value);
   switch (kindOf(column)) {
     case "bytes":
-      return formatBytes(value) + (/_per_s$/.test(column) ? "/s" : "");
+      if (/_per_s$/.test(column)) return value > 0 && value < 1 ? formatBytes(Math.trunc(3600 * value)) + "/h" : formatBytes(Math.trunc(value)) + "/s";
+      return formatBytes(value);
     case "instant":
       return formatInstant(value);
     case "time":

@@ -29,7 +29,7 @@ complain mtrace-query hot run.db --blame-past 'server\+0x2101'
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
 #|leaked 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|  bytes  blocks  never freed  pattern               site  where
-#|  700 B       7         58 %  steady 525 B/min         2  Session::clone  session.c:88  2 stacks
+#|  700 B       7         58 %  steady 8 B/s             2  Session::clone  session.c:88  2 stacks
 #|                                                          the others are freed in S..  session.c:140
 #|3.9 KiB       1        100 %  once at 200 ms           3  Cache::reserve  cache.c:31
 #|   30 B       3        100 %  burst at 5.0 s           6  libwork.so
@@ -39,13 +39,13 @@ complain mtrace-query hot run.db --blame-past 'server\+0x2101'
 #|suppressed: 300 B in 1 block (leak:^setlocale$)
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
 #|leaked 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
-#|  bytes  blocks  never freed  pattern           site  where
-#|  620 B       8         57 %  steady 417 B/min     1  main  main.c:10  2 stacks
-#|                                                      the others are freed in main  main.c:10
-#|3.9 KiB       1        100 %  once at 200 ms       3  Cache::reserve  cache.c:31
-#|  100 B       1         50 %  once at 50.0 s       7  main  main.c:12
-#|                                                      the others are freed in Sessi..  session.c:140
-#|   30 B       3        100 %  burst at 5.0 s       6  libwork.so
+#|  bytes  blocks  never freed  pattern         site  where
+#|  620 B       8         57 %  steady 6 B/s       1  main  main.c:10  2 stacks
+#|                                                    the others are freed in main  main.c:10
+#|3.9 KiB       1        100 %  once at 200 ms     3  Cache::reserve  cache.c:31
+#|  100 B       1         50 %  once at 50.0 s     7  main  main.c:12
+#|                                                    the others are freed in Session..  session.c:140
+#|   30 B       3        100 %  burst at 5.0 s     6  libwork.so
 #|next: mtrace-query leaks run.db --blame-past Session::clone --process 1 --site 1    # filter: --function-regex 'main'
 #|suppressed: 300 B in 1 block (leak:^setlocale$)
 #|leaked_bytes,leaked_blocks,function,source,line,call_site_id

@@ -17,9 +17,19 @@ mtrace-query diff run.db "a build.db"
 mtrace-query diff run.db "a build.db" --csv
 # Another build: folders and lines have moved, a function is new.
 cp run.db built.db
-sqlite3 built.db "UPDATE sources SET path = replace(path, '/opt/', '/home/'); UPDATE call_sites SET line = line + 5;
+sqlite3 built.db "UPDATE sources SET path = replace(path, '/opt/', '/srv/'); UPDATE call_sites SET line = line + 5;
   UPDATE functions SET name = 'Cache::grow' WHERE name = 'Cache::reserve'"
 mtrace-query diff run.db built.db
+# Folder and line are of one build: the new one. The measure counts what rose and fell apart.
+sqlite3 built.db "UPDATE backtrace_totals SET allocated_bytes = allocated_bytes + 5000 WHERE backtrace_id = 4 AND process_id = 1;
+  UPDATE backtrace_totals SET allocated_bytes = allocated_bytes - 1000 WHERE backtrace_id = 6 AND process_id = 1"
+mtrace-query diff run.db built.db --measure allocated --csv | cut -d, -f1,7-9
+mtrace-query diff run.db built.db --measure allocated | sed -n 1p
+# A renamed function that changed is two rows; one that did not change, or is now in another file, is none, and CI does not fail.
+mtrace-query diff run.db built.db --fail-if 'change_bytes > 0'
+cp run.db moved.db
+sqlite3 moved.db "UPDATE sources SET path = replace(path, 'cache.c', 'store.c')"
+mtrace-query diff run.db moved.db --fail-if 'change_bytes > 0' | tail -n 2
 # A function with several call sites is shown at the line that changed most. If all lines changed, at the largest one of the newer build.
 sqlite3 rows.db 'UPDATE call_sites SET function_id = 3, source_id = 2 WHERE call_site_id = 3'
 sqlite3 rows.db 'SELECT line FROM call_sites WHERE function_id = 3 ORDER BY line'
@@ -46,7 +56,7 @@ mtrace-query diff rows.db grown.db --format csv
 #|live at the peak: 10.3 KiB before, 5.4 KiB after, change -4.9 KiB
 #|allocated: 14.8 KiB before, 6.5 KiB after, change -8.2 KiB
 #|temporary: 8.4 KiB before, 118 B after, change -8.3 KiB
-#|leaked, from run.db to rows.db: +680 B in -7 blocks
+#|leaked, from run.db to rows.db: +680 B in -7 blocks (+1010 B and -330 B)
 #|change  change blocks   before    after  where
 #| 960 B              1  4.0 KiB  4.9 KiB  Cache::reserve  cache.c:31
 #|-300 B             -5    700 B    400 B  Session::clone  session.c:88
@@ -78,9 +88,21 @@ mtrace-query diff rows.db grown.db --format csv
 #|allocated: 14.8 KiB before, 14.8 KiB after, change 0 B
 #|temporary: 8.4 KiB before, 8.4 KiB after, change 0 B
 #|leaked, from run.db to built.db: 0 B in 0 blocks
-#|  change  change blocks   before    after  where
-#| 4.0 KiB              2      0 B  4.0 KiB  Cache::grow  home/server/src/cache.c:36
-#|-4.0 KiB             -2  4.0 KiB      0 B  Cache::reserve  opt/server/src/cache.c:31
+#|change  change blocks  before  after  where
+#|change_bytes,function,source,line
+#|5000,Session::clone(int) const,/srv/server/src/session.c,93
+#|-4500,Cache::reserve,/opt/server/src/cache.c,31
+#|3500,Cache::grow,/srv/server/src/cache.c,36
+#|allocated, from run.db to built.db: +3.9 KiB in 0 blocks (+8.3 KiB and -4.4 KiB)
+#|leaked: 4.7 KiB before, 4.7 KiB after, change 0 B
+#|live at the peak: 10.3 KiB before, 10.3 KiB after, change 0 B
+#|allocated: 14.8 KiB before, 18.7 KiB after, change +3.9 KiB
+#|temporary: 8.4 KiB before, 8.4 KiB after, change 0 B
+#|leaked, from run.db to built.db: 0 B in 0 blocks
+#|change  change blocks  before  after  where
+#|next: mtrace-query diff run.db built.db --measure allocated
+#|leaked, from run.db to moved.db: 0 B in 0 blocks
+#|change  change blocks  before  after  where
 #|31
 #|88
 #|change_bytes,change_blocks,before_bytes,after_bytes,before_blocks,after_blocks,function,source,line,module,change_bytes_margin,change_blocks_margin
@@ -99,6 +121,14 @@ mtrace-query diff rows.db grown.db --format csv
 #|mtrace-query: note: no rows
 #|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
 #|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
+#|mtrace-query: note: taken for renamed: Cache::reserve in cache.c is now Cache::grow in cache.c (same bytes and blocks)
+#|mtrace-query: note: no rows
+#|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
+#|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
+#|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
+#|mtrace-query: note: taken for renamed: Cache::reserve in cache.c is now Cache::grow in cache.c (same bytes and blocks)
+#|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
+#|mtrace-query: note: taken for renamed: Cache::reserve in cache.c is now Cache::reserve in store.c (same bytes and blocks)
 #|mtrace-query: note: 10 blocks were elided: totals include them, but this answer is made of rows and does not
 # case logs
 # diff accepts logs, too, and reports a database that is older than the log beside it.
@@ -157,7 +187,7 @@ sqlite3 sampled.db 'UPDATE processes SET sample_bytes = 1024'
 for query in "run.db sampled.db" "sampled.db run.db"; do
     # shellcheck disable=SC2086
     mtrace-query diff $query 2>printed >/dev/null || sed 's/^mtrace-query: //' printed
-    echo "$query: $(grep -c '^mtrace-query: note: estimates' printed)"
+    echo "$query: $(grep -c '^mtrace-query: note: .*: estimates' printed)"
 done
 mtrace-query diff run.db sampled.db --measure temporary || echo "$?"
 mtrace-query diff sampled.db run.db --measure temporary || echo "$?"

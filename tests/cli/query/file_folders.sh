@@ -7,7 +7,7 @@ mtrace-query peak run.db --process 1
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
 #|leaked 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|  bytes  blocks  never freed  pattern               site  where
-#|  700 B       7         58 %  steady 525 B/min         2  Session::clone  src/session.c:88  2 stacks
+#|  700 B       7         58 %  steady 8 B/s             2  Session::clone  src/session.c:88  2 stacks
 #|                                                          the others are freed ..  src/session.c:140
 #|3.9 KiB       1        100 %  once at 200 ms           3  Cache::reserve  lib/session.c:31
 #|   30 B       3        100 %  burst at 5.0 s           6  libwork.so

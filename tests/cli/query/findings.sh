@@ -99,7 +99,7 @@ show 'so does one that is not growing' "$leaking $churn UPDATE site_leaks SET pa
 show 'a trivial one does not' "$exited $churn" '*[0-9] blocks*'
 show 'stacks by frame pointers' "" '*frame pointers*'
 show 'stacks that end early' "UPDATE backtraces SET status = 'truncated' WHERE status = 'guessed'" '*complete stack*'
-show 'failures and bad frees' "INSERT INTO allocation_failures VALUES (1, 1, 1, 5, 4, 1, 1000, 12); INSERT INTO unmatched_frees VALUES (4096, 1, 1, 1, 5, 4, 'free')" '1 *'
+show 'failures and bad frees' "INSERT INTO allocation_failures VALUES (1, 1, 1, 5, 4, 1, 1000, 12); INSERT INTO unmatched_frees VALUES (4096, 1, 1, 1, 5, 4, 'free'), (4096, 2, 1, 1, 6, 4, 'realloc')" '[12] *'
 show 'hostile names' "$exited UPDATE functions SET name = char(27) || '[31mred' || char(10) || 'line'" '*held*'
 show 'hostile name of an allocator' "$kept UPDATE processes SET allocator = 'my' || char(27) || '[31malloc' || char(10)" '*kept*'
 workers="$leaking CREATE TEMP TABLE other AS SELECT * FROM site_leaks WHERE process_id = 1 AND call_site_id = 2 AND rule_id IS NULL;
@@ -107,35 +107,35 @@ workers="$leaking CREATE TEMP TABLE other AS SELECT * FROM site_leaks WHERE proc
 show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 # expect stdout
 #|== a leak that goes on
-#|warning: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second. Whether the program could still reach them is not known (record with --heap-image=exit).
+#|warning: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB/s. Whether the program could still reach them is not known (record with --heap-image=exit).
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 1
 #|== two call sites that leak together are one
-#|warning: 9.0 MiB in 3,000 blocks from Session::clone (session.c:88), worker (libwork.so), which belong together, were never freed; they came throughout the run, 115 KiB a second. Whether the program could still reach them is not known (record with --heap-image=exit).
+#|warning: 9.0 MiB in 3,000 blocks from Session::clone (session.c:88), worker (libwork.so), which belong together, were never freed; they came throughout the run, 115 KiB/s. Whether the program could still reach them is not known (record with --heap-image=exit).
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 1
 #|== four call sites that leak together: one is not named
-#|warning: 8.0 MiB in 4,000 blocks from Session::clone (session.c:88), main (main.c:10), Cache::reserve (cache.c:31) and 1 more call site, which belong together, were never freed; they came throughout the run, 103 KiB a second. Whether the program could still reach them is not known (record with --heap-image=exit).
+#|warning: 8.0 MiB in 4,000 blocks from Session::clone (session.c:88), main (main.c:10), Cache::reserve (cache.c:31) and 1 more call site, which belong together, were never freed; they came throughout the run, 103 KiB/s. Whether the program could still reach them is not known (record with --heap-image=exit).
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 1
 #|== blocks of another time are another leak
-#|warning: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second. Whether the program could still reach them is not known (record with --heap-image=exit).
+#|warning: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB/s. Whether the program could still reach them is not known (record with --heap-image=exit).
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
-#|warning: 1.0 MiB in 2,000 blocks from worker (libwork.so) were never freed; they came throughout the run, 25.6 KiB a second.
+#|warning: 1.0 MiB in 2,000 blocks from worker (libwork.so) were never freed; they came throughout the run, 25.6 KiB/s.
 #|   mtrace-query leaks-by-stack copy.db --site 5 --process 1 --stacks  leaks-by-stack?process=1&site=5
 #|   rows: 2
 #|== a running program has live blocks
-#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) are live now; they came throughout the run, 102 KiB a second. Whether the program can still reach them is not known.
+#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) are live now; they came throughout the run, 102 KiB/s. Whether the program can still reach them is not known.
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 1
 #|== a program that was killed may still reach its blocks: said once
-#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were live when a signal ended the program; they came throughout the run, 102 KiB a second. Whether the program can still reach them is not known.
+#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were live when a signal ended the program; they came throughout the run, 102 KiB/s. Whether the program can still reach them is not known.
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
-#|warning: 1.0 MiB in 2,000 blocks from worker (libwork.so) were live when a signal ended the program; they came throughout the run, 25.6 KiB a second.
+#|warning: 1.0 MiB in 2,000 blocks from worker (libwork.so) were live when a signal ended the program; they came throughout the run, 25.6 KiB/s.
 #|   mtrace-query leaks-by-stack copy.db --site 5 --process 1 --stacks  leaks-by-stack?process=1&site=5
 #|   rows: 2
 #|== stacks that freed no block
-#|warning: 8.0 MiB in 990 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second. Whether the program could still reach them is not known (record with --heap-image=exit).
+#|warning: 8.0 MiB in 990 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB/s. Whether the program could still reach them is not known (record with --heap-image=exit).
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 1
 #|== what the others are, if the largest goes on
@@ -149,15 +149,15 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|== what exec replaced has leaked nothing
 #|   rows: 0
 #|== growth that is freed at the end
-#|warning: Cache::reserve (cache.c:31) keeps growing: from 1.0 MiB to 9.0 MiB, 97.7 KiB a second; a longer run needs more.
+#|warning: Cache::reserve (cache.c:31) keeps growing: from 1.0 MiB to 9.0 MiB, 97.7 KiB/s; a longer run needs more.
 #|   mtrace-query growth copy.db --site 3 --process 1  growth?process=1&site=3
 #|   rows: 1
 #|== leaks that belong together and are too small have no finding, so their growth has
-#|warning: Cache::reserve (cache.c:31) keeps growing: from 1.0 MiB to 9.0 MiB, 97.7 KiB a second; a longer run needs more.
+#|warning: Cache::reserve (cache.c:31) keeps growing: from 1.0 MiB to 9.0 MiB, 97.7 KiB/s; a longer run needs more.
 #|   mtrace-query growth copy.db --site 3 --process 1  growth?process=1&site=3
 #|   rows: 1
 #|== growth of a program that still runs
-#|critical: Cache::reserve (cache.c:31) keeps growing: from 1.0 MiB to 9.0 MiB, 97.7 KiB a second; a longer run needs more.
+#|critical: Cache::reserve (cache.c:31) keeps growing: from 1.0 MiB to 9.0 MiB, 97.7 KiB/s; a longer run needs more.
 #|   mtrace-query growth copy.db --site 3 --process 1  growth?process=1&site=3
 #|   rows: 1
 #|== fragmentation, and who pins pages
@@ -265,7 +265,7 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|   mtrace-query temporary copy.db --process 1  temporary?process=1
 #|   rows: 1
 #|== blocks that a heap image shows lost are critical
-#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second. At the last heap image they were lost.
+#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB/s. At the last heap image they were lost.
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|critical: At the heap image after 1.0 s, the program could no longer reach 8.0 MiB, most of it allocated in Session::clone (session.c:88).
 #|   mtrace-query lost copy.db --process 1  lost?process=1
@@ -275,7 +275,7 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|   mtrace-query lost copy.db --process 1  lost?process=1
 #|   rows: 1
 #|== a leak that goes on comes before churn
-#|warning: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second. Whether the program could still reach them is not known (record with --heap-image=exit).
+#|warning: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB/s. Whether the program could still reach them is not known (record with --heap-image=exit).
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|warning: 99.9 % of all allocations, with 56 % of the bytes, are temporary: their thread freed them before it made more than one other. worker (libwork.so) allocates most of them, 2,000,000,000 blocks: reuse a buffer there.
 #|   mtrace-query temporary copy.db --process 1  temporary?process=1
@@ -299,7 +299,7 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|   mtrace-query peak copy.db --process 1  peak?process=1
 #|info: 4.0 KiB more in 6 blocks were never freed, the largest part from Cache::reserve (cache.c:31): 3.9 KiB in 1 block, allocated once.
 #|   mtrace-query leaks copy.db --process 1  leaks?process=1
-#|info: 700 B in 7 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 8 B a second. Other blocks of the same stacks are freed in Session::close (session.c:140). Whether the program could still reach them is not known (record with --heap-image=exit).
+#|info: 700 B in 7 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 8 B/s. Other blocks of the same stacks are freed in Session::close (session.c:140). Whether the program could still reach them is not known (record with --heap-image=exit).
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 4
 #|== stacks by frame pointers
@@ -313,7 +313,7 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|== failures and bad frees
 #|warning: 1 allocation failed: the program got no memory.
 #|   mtrace-query allocation-failures copy.db --process 1  allocation-failures?process=1
-#|warning: 1 call got an address that is not a live block: a double free, an invalid free, or an allocator that was not recorded.
+#|warning: 2 calls (1 of realloc) got an address that is not a live block: a double free, an invalid free, or an allocator that was not recorded.
 #|   mtrace-query errors copy.db --process 1  errors?process=1
 #|   rows: 2
 #|== hostile names
@@ -325,6 +325,6 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|   mtrace-query timeline copy.db --process 1  timeline?process=1
 #|   rows: 1
 #|== workers that leak at one call site: their sum
-#|warning: 16.0 MiB in 2,000 blocks from Session::clone (session.c:88) in 2 processes were never freed, 8.0 MiB of it in this process; they came throughout the run, 205 KiB a second. Whether the program could still reach them is not known (record with --heap-image=exit).
+#|warning: 16.0 MiB in 2,000 blocks from Session::clone (session.c:88) in 2 processes were never freed, 8.0 MiB of it in this process; they came throughout the run, 205 KiB/s. Whether the program could still reach them is not known (record with --heap-image=exit).
 #|   mtrace-query leaks-by-stack copy.db --site 2 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 1

@@ -7,6 +7,7 @@ for command in lost held 'why 0x10080'; do
 done
 sqlite3 -bail rows.db <"$source/tests/sql/image.sql"
 mtrace-query lost rows.db
+mtrace-query lost rows.db --stacks
 mtrace-query held rows.db
 mtrace-query why rows.db 0x10201
 mtrace-query why rows.db --site 2
@@ -21,6 +22,12 @@ mtrace-query held rows.db --fail-if 'bytes > 240' >held || echo "held $?"
 #|why 0x10080 1
 #|process  retained    bytes  blocks  where                       site
 #|      1   5.1 KiB  4.9 KiB       1  Cache::reserve  cache.c:31     3
+#|next: mtrace-query leaks rows.db --site 3 --stacks
+#|process  retained    bytes  blocks  where                       site  stack
+#|      1   5.1 KiB  4.9 KiB       1  Cache::reserve  cache.c:31     3      6
+#|    Cache::reserve  cache.c:31
+#|    main  main.c:10
+#|    _start
 #|next: mtrace-query leaks rows.db --site 3 --stacks
 #|process  bytes  blocks  kind    symbol      offset  module  thread
 #|      1  250 B       2  global  g_sessions     8 B  server       -

@@ -7,7 +7,7 @@ mtrace-query leaks run.db
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
 #|leaked 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|  bytes  blocks  never freed  pattern               site  where
-#|  700 B       7         58 %  steady 525 B/min         2  Session::clone  session.c:88  2 stacks
+#|  700 B       7         58 %  steady 8 B/s             2  Session::clone  session.c:88  2 stacks
 #|                                                          the others are freed in S..  session.c:140
 #|3.9 KiB       1        100 %  once at 200 ms           3  Cache::reserve  cache.c:31
 #|   30 B       3        100 %  burst at 5.0 s           6  libwork.so
@@ -21,16 +21,15 @@ mtrace-query leaks run.db
 #|100 B       1         20 %  once at 5.0 s     3  Cache::reserve  cache.c:31
 #|                                                 the others are freed in Cache::reserve  cache.c:31
 #|next: mtrace-query leaks run.db --process 2 --site 3    # filter: --function-regex 'Cache::reserve'
-#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: blocks live at that time are not leaks
-#|leaked 0 B in 0 blocks of 0 sites; 100 % of stacks complete
+#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec; peak 64 B: --process 3
 # case count
 mtrace-query leaks run.db --process 1 -n 1
 # expect stdout
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
 #|leaked 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
-#|bytes  blocks  never freed  pattern           site  where
-#|700 B       7         58 %  steady 525 B/min     2  Session::clone  session.c:88  2 stacks
-#|                                                    the others are freed in Session..  session.c:140
+#|bytes  blocks  never freed  pattern       site  where
+#|700 B       7         58 %  steady 8 B/s     2  Session::clone  session.c:88  2 stacks
+#|                                                the others are freed in Session::cl..  session.c:140
 #|and 3 more sites: -n 0
 #|next: mtrace-query leaks run.db --process 1 --site 2    # filter: --function-regex 'Session::clone'
 #|suppressed: 300 B in 1 block (leak:^setlocale$)
@@ -93,8 +92,7 @@ mtrace-query leaks run.db --site 2
 #|leaked 700 B in 7 blocks of 1 site; 15 % of stacks complete
 #|run.db  server (process 2, pid 813), 20.0 s, exited with status 0
 #|leaked 0 B in 0 blocks of 0 sites; 100 % of stacks complete
-#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: blocks live at that time are not leaks
-#|leaked 0 B in 0 blocks of 0 sites; 100 % of stacks complete
+#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec; peak 64 B: --process 3
 #|process  leaked  leaked blocks  never freed  pattern  stack  where                         site
 #|      1   600 B              6         60 %  steady       4  Session::clone  session.c:88     2
 #|      1   100 B              1         50 %  once         5  Session::clone  session.c:88     2
@@ -117,7 +115,7 @@ mtrace-query leaks run.db --suppressions rules
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
 #|leaked 720 B in 9 blocks of 2 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|bytes  blocks  never freed  pattern               site  where
-#|700 B       7         58 %  steady 525 B/min         2  Session::clone  session.c:88  2 stacks
+#|700 B       7         58 %  steady 8 B/s             2  Session::clone  session.c:88  2 stacks
 #|                                                        the others are freed in Ses..  session.c:140
 #| 20 B       2         50 %  burst 1.0 s to 2.0 s     1  main  main.c:10
 #|                                                        the others are freed in main  main.c:10
@@ -126,8 +124,7 @@ mtrace-query leaks run.db --suppressions rules
 #|run.db  server (process 2, pid 813), 20.0 s, exited with status 0
 #|leaked 0 B in 0 blocks of 0 sites; 100 % of stacks complete
 #|suppressed: 100 B in 1 block (leak:^Cache::)
-#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: blocks live at that time are not leaks
-#|leaked 0 B in 0 blocks of 0 sites; 100 % of stacks complete
+#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec; peak 64 B: --process 3
 # case older_views
 sqlite3 run.db "DROP VIEW leaks; CREATE VIEW leaks AS SELECT 1 AS old"
 mtrace-query leaks run.db --format csv -n 1

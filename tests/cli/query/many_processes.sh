@@ -49,7 +49,7 @@ mtrace-query leaks many.db --process 900
 #|many.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
 #|leaked 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|  bytes  blocks  never freed  pattern               site  where
-#|  700 B       7         58 %  steady 525 B/min         2  Session::clone  session.c:88  2 stacks
+#|  700 B       7         58 %  steady 8 B/s             2  Session::clone  session.c:88  2 stacks
 #|                                                          the others are freed in S..  session.c:140
 #|3.9 KiB       1        100 %  once at 200 ms           3  Cache::reserve  cache.c:31
 #|   30 B       3        100 %  burst at 5.0 s           6  libwork.so
@@ -79,9 +79,9 @@ mtrace-query leaks many.db --process 900
 #|
 #|many.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant; function_regex Session
 #|leaked 700 B in 7 blocks of 1 site; 100 % of stacks complete
-#|bytes  blocks  never freed  pattern           site  where
-#|700 B       7         58 %  steady 525 B/min     2  Session::clone  session.c:88  2 stacks
-#|                                                    the others are freed in Session..  session.c:140
+#|bytes  blocks  never freed  pattern       site  where
+#|700 B       7         58 %  steady 8 B/s     2  Session::clone  session.c:88  2 stacks
+#|                                                the others are freed in Session::cl..  session.c:140
 #|next: mtrace-query leaks many.db --process 1 --site 2    # filter: --function-regex 'Session::clone'
 #|
 #|many.db  worker (process 6, pid 906), 1.0 s, exited with status 0; function_regex Session

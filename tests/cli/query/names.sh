@@ -133,7 +133,7 @@ sqlite3 run.db "SELECT function FROM sites WHERE call_site_id = 6; SELECT stack 
 #|run.db  server, 1m40s, how it ended was not recorded: "leaked" means live at the end of the recording
 #|leaked 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
 #|  bytes  blocks  never freed  pattern               site  where
-#|  700 B       7         58 %  steady 525 B/min         2  Session::clone  session.c:88  2 stacks
+#|  700 B       7         58 %  steady 8 B/s             2  Session::clone  session.c:88  2 stacks
 #|                                                          the others are freed in S..  session.c:140
 #|3.9 KiB       1        100 %  once at 200 ms           3  Cache::reserve  cache.c:31
 #|   30 B       3        100 %  burst at 5.0 s           6  libwork.so 0x7f0000003000  libwork.so
@@ -167,7 +167,7 @@ sqlite3 run.db 'DROP INDEX by_line'
 mtrace-import --resymbolize run.db && sqlite3 run.db 'SELECT count(*) FROM mine'
 # expect stdout
 #|  bytes  blocks  never freed  pattern               site  where
-#|  700 B       7         58 %  steady 525 B/min         2  Session::clone  session.c:88  2 stacks
+#|  700 B       7         58 %  steady 8 B/s             2  Session::clone  session.c:88  2 stacks
 #|refused
 #|0
 # expect stderr

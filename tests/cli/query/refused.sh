@@ -366,6 +366,7 @@ make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 mtrace-query errors rows.db
 sqlite3 rows.db "INSERT INTO unmatched_frees (unmatched_free_id, process_id, thread_id, at_ns, backtrace_id, call, address) VALUES (1, 1, 2, 45000000, 8, 'free', 0x30010), (2, 1, 1, 95000000, 7, 'free', 0x10084), (3, 1, 1, 96000000, NULL, 'realloc', 0x999)"
 mtrace-query errors rows.db
+COLUMNS=80 mtrace-query errors rows.db | grep realloc
 mtrace-query errors rows.db --csv
 mtrace-query errors rows.db --json --fail-if "kind = 'double_free'" || echo "$?"
 mtrace-query errors rows.db --site 5 | sed -n 1,2p
@@ -397,6 +398,7 @@ mtrace-query errors rows.db || echo "$?"
 #|      1  invalid_free  realloc  96.0 ms    0x999       -      -  -
 #|2 more columns: --wide
 #|next: mtrace-query block rows.db 0x30010
+#|      1  invalid_free  realloc       -      -  -
 #|process_id,kind,call,at_ns,address,offset_bytes,size_bytes,alloc_ns,first_free_ns,thread_id,first_free_thread_id,allocation_id,backtrace_id,alloc_backtrace_id,first_free_backtrace_id,function,source,line,module,call_site_id,stack,alloc_stack,first_free_stack
 #|1,double_free,free,45000000,196624,0,20,30000000,40000000,2,2,5,8,8,8,worker,,,/opt/server/lib/libwork.so,5,worker < _start,worker < _start,worker < _start
 #|1,invalid_free,free,95000000,65668,4,200,5000000,,1,,2,7,4,,Session::close,/opt/server/src/session.c,140,/opt/server/bin/server,4,Session::close /opt/server/src/session.c:140 < main /opt/server/src/main.c:10 < _start,operator new(unsigned long) < Session::clone(int) const /opt/server/src/session.c:88 < main /opt/server/src/main.c:10 < _start,

@@ -64,6 +64,8 @@ done
 #|process   growth    rate  pattern     since   from       to  where                         site
 #|      1  6.1 KiB  81 B/s  steady     12.5 s  100 B  6.2 KiB  Cache::reserve  cache.c:31       3
 #|      4  3.8 KiB  97 B/s  steady      5.0 s  100 B  3.9 KiB  Cache::reserve  cache.c:31       3
+#|      9    905 B  14 B/s  steady      5.0 s   25 B    930 B  Cache::reserve  cache.c:31       3
+#|      8    580 B   5 B/s  steady     24.0 s   60 B    640 B  Cache::reserve  cache.c:31       3
 #|      1    230 B   6 B/s  late        1m07s    0 B    230 B  Session::clone  session.c:88     2
 #|      1   1000 B       -  burst      46.9 s    0 B   1000 B  libwork.so                       6
 #|      1    475 B  15 B/s  plateau     4.7 s   25 B    500 B  worker  libwork.so               5

@@ -24,15 +24,15 @@ complain mtrace-query threads run.db --stacks
 # expect stdout
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
 #|leaked 4.6 KiB in 13 blocks of 4 sites, by bytes, growing ones 64-fold; 15 % of stacks complete
-#|  bytes  blocks  never freed  pattern           site  where
-#|  700 B       7         58 %  steady 525 B/min     2  Session::clone  session.c:88  2 stacks
-#|                                                      the others are freed in Sessi..  session.c:140
+#|  bytes  blocks  never freed  pattern         site  where
+#|  700 B       7         58 %  steady 8 B/s       2  Session::clone  session.c:88  2 stacks
+#|                                                    the others are freed in Session..  session.c:140
 #|    stack 4: 600 B, the heaviest of 2
 #|    operator new
 #|    Session::clone  session.c:88
 #|    main  main.c:10
 #|    _start
-#|3.9 KiB       1        100 %  once at 200 ms       3  Cache::reserve  cache.c:31
+#|3.9 KiB       1        100 %  once at 200 ms     3  Cache::reserve  cache.c:31
 #|    stack 6:
 #|    Cache::reserve  cache.c:31
 #|    main  main.c:10
@@ -50,14 +50,12 @@ complain mtrace-query threads run.db --stacks
 #|    main  main.c:10
 #|    _start
 #|next: mtrace-query leaks run.db --process 2 --site 3    # filter: --function-regex 'Cache::reserve'
-#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: blocks live at that time are not leaks
-#|leaked 0 B in 0 blocks of 0 sites; 100 % of stacks complete
+#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec; peak 64 B: --process 3
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
 #|leaked 700 B in 7 blocks of 1 site; 15 % of stacks complete
 #|run.db  server (process 2, pid 813), 20.0 s, exited with status 0
 #|leaked 0 B in 0 blocks of 0 sites; 100 % of stacks complete
-#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: blocks live at that time are not leaks
-#|leaked 0 B in 0 blocks of 0 sites; 100 % of stacks complete
+#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec; peak 64 B: --process 3
 #|process  leaked  leaked blocks  never freed  pattern  stack  where                         site
 #|      1   600 B              6         60 %  steady       4  Session::clone  session.c:88     2
 #|    operator new

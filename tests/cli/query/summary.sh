@@ -13,8 +13,8 @@ mtrace-query run.db
 #|            from Cache::reserve (cache.c:31): 3.9 KiB in 1 block, allocated once.
 #|            mtrace-query leaks run.db --process 1
 #|  info      700 B in 7 blocks from Session::clone (session.c:88) were live when a signal ended the
-#|            program; they came throughout the run, 8 B a second. Other blocks of the same stacks are
-#|            freed in Session::close (session.c:140). Whether the program can still reach them is not
+#|            program; they came throughout the run, 8 B/s. Other blocks of the same stacks are freed
+#|            in Session::close (session.c:140). Whether the program can still reach them is not
 #|            known.
 #|            mtrace-query leaks-by-stack run.db --site 2 --process 1 --stacks
 #|  info      82 % of the allocations have stacks through code without unwind information (as of a
@@ -53,22 +53,7 @@ mtrace-query run.db
 #|bytes  blocks  allocated most often
 #|500 B       5  Cache::reserve  cache.c:31
 #|
-#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: blocks live at that time are not leaks
-#|
-#|What to look at
-#|  info      At the peak, at 40.5 s, main (main.c:10) held 100 % of 64 B in 1 block.
-#|            mtrace-query peak run.db --process 3
-#|
-#|allocated   64 B in 1 block; 0 reallocs, 0 failures
-#|freed       0 B in 0 blocks; 0 blocks from before it was recorded
-#|leaked      0 B in 0 blocks
-#|temporary   0 blocks, 0.0 % of all
-#|peak        64 B in 1 block at 40.5 s
-#|recording   4 events of 1 thread; 1 stack, 100 % of allocations with a complete one
-#|
-#|bytes  blocks  allocated most often
-#| 64 B       1  main  main.c:10
-#|
+#|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec; peak 64 B: --process 3
 #|no lines in /opt/server/lib/libwork.so: built without -g
 #|next: mtrace-query leaks run.db    # or peak, temporary, hot, fragmentation
 # case ends

@@ -157,7 +157,7 @@ rm run.db
 . "$CASES/../lib.sh"
 make_database run.db
 sqlite3 run.db "UPDATE meta SET value = 5 WHERE key = 'modules.unnamed'"
-mtrace-query run.db leaks | sed -n '/libraries/p'
+mtrace-query run.db leaks 2>notes.txt | sed -n '/libraries/p'
 mtrace-query run.db threads --format csv >threads.csv
 # expect stdout
 #|too many libraries were loaded at the same time: 5 modules without names

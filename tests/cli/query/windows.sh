@@ -9,7 +9,7 @@ mtrace-query windows run.db
 mtrace-query summary run.db | grep '^recorded '
 mtrace-query leaks --window 4 run.db || echo status $?
 # Rates use the recorded time only: 700 bytes from 10 s to 90 s, of which 50 s were not recorded.
-mtrace-query leaks run.db --process 1 | grep -o '700 B.*/min'
+mtrace-query leaks run.db --process 1 | grep -o '700 B.*/s'
 # expect stdout
 #|all
 #|                                 started  ended             allocated           leaked
@@ -19,9 +19,8 @@ mtrace-query leaks run.db --process 1 | grep -o '700 B.*/min'
 #|      2       3  10.0 s       -  start    end          1 B          1      0 B       0
 #|next: mtrace-query hot run.db --window 1
 #|recorded    40.0 s in 2 windows, 40 % of its time
-#|recorded    0 s in 0 windows, 0.0 % of its time
 #|status 2
-#|700 B       7         58 %  steady 1.4 KiB/min
+#|700 B       7         58 %  steady 23 B/s
 # expect stderr
 #|mtrace-query: --window: '4' is unknown; choose from 1, 2, 3
 #|Try 'mtrace-query --help'.

@@ -9,6 +9,8 @@
 -- for the bytes of the first snapshot; a blip at the 50th does not end the fall. Process 5 is the same, but was killed: no growth.
 -- Process 6 frees all at 40 s, too, and then allocates again: what it does is no teardown. Process 7 frees all within two seconds,
 -- and works on with little for 22 s.
+-- Process 8 is a saw tooth: site 3 rises by 60 bytes each second, and falls after eight seconds to 40 bytes more than before. Its
+-- bottoms rise from 120 bytes at 24 s to 280 at 56 s: 5 bytes/s. Process 9 is the same, but for a single fall: no saw tooth.
 .read code.sql
 DELETE FROM windows WHERE process_id = 1;
 INSERT INTO windows(window_id, process_id, start_ns, end_ns, allocated_blocks, allocated_bytes, leaked_blocks, leaked_bytes, recorded_share) VALUES
@@ -28,21 +30,25 @@ UNION ALL SELECT 65, 6, 1, 1 UNION ALL SELECT 66, 6, 100, 2 UNION ALL SELECT 67,
 UNION ALL SELECT 64, 4, 0, 0 UNION ALL SELECT 64, 5, 0, 0;
 INSERT INTO processes(process_id, pid, start_ns, end_ns, end_kind) VALUES
   (4, 815, 0, 64000000000, 'exit'), (5, 816, 0, 64000000000, 'signal'), (6, 817, 0, 64000000000, 'exit'),
-  (7, 818, 0, 64000000000, 'exit');
+  (7, 818, 0, 64000000000, 'exit'), (8, 819, 0, 64000000000, 'signal'), (9, 820, 0, 64000000000, 'signal');
 WITH RECURSIVE seconds(s) AS (VALUES (1) UNION ALL SELECT s + 1 FROM seconds WHERE s < 64)
 INSERT INTO snapshots SELECT 100 * process_id + s, process_id, s * 1000000000, iif(s = 64, 'end', 'regular')
 FROM processes, seconds WHERE process_id > 3 AND s <> 63;
 INSERT INTO snapshot_backtraces
 SELECT snapshot_id, 6, max(iif(process_id = 7, 100, 0), min(100 * s, 4000 - iif(process_id = 7, 2000, 200) * (s - 40)) + iif(s = 50, 200, 0)) + iif(process_id = 6 AND s > 59, 10 * (s - 59), 0), 1
-FROM (SELECT *, snapshot_id % 100 AS s FROM snapshots WHERE process_id > 3)
+FROM (SELECT *, snapshot_id % 100 AS s FROM snapshots WHERE process_id BETWEEN 4 AND 7)
+UNION ALL SELECT snapshot_id, 6, 5 * s + 55 * (s % 8), 1 FROM (SELECT *, snapshot_id % 100 AS s FROM snapshots WHERE process_id = 8)
+UNION ALL SELECT snapshot_id, 6, 15 * s + iif(s < 20, 10 * s, 0), 1 FROM (SELECT *, snapshot_id % 100 AS s FROM snapshots WHERE process_id = 9)
 UNION ALL SELECT snapshot_id, 8, iif(s > 40, 0, min(100 * s, 500)), 1
-FROM (SELECT *, snapshot_id % 100 AS s FROM snapshots WHERE process_id > 3);
+FROM (SELECT *, snapshot_id % 100 AS s FROM snapshots WHERE process_id BETWEEN 4 AND 7);
 -- expect
 --|process_id,grown_bytes,bytes_per_s,pattern,since_ns,from_bytes,to_bytes,function,source,line,module,call_site_id,grown_bytes_margin,weight
---|1,6200,81,steady,12500000000,100,6300,Cache::reserve,/opt/server/src/cache.c,31,/opt/server/bin/server,3,,396800
---|4,3900,97,steady,5000000000,100,4000,Cache::reserve,/opt/server/src/cache.c,31,/opt/server/bin/server,3,,249600
---|1,230,6,late,67187500000,0,230,"Session::clone(int) const",/opt/server/src/session.c,88,/opt/server/bin/server,2,,14720
+--|1,6200,81.395,steady,12500000000,100,6300,Cache::reserve,/opt/server/src/cache.c,31,/opt/server/bin/server,3,,396800
+--|4,3900,97.5,steady,5000000000,100,4000,Cache::reserve,/opt/server/src/cache.c,31,/opt/server/bin/server,3,,249600
+--|9,905,14.196,steady,5000000000,25,930,Cache::reserve,/opt/server/src/cache.c,31,/opt/server/bin/server,3,,57920
+--|8,580,5.0,steady,24000000000,60,640,Cache::reserve,/opt/server/src/cache.c,31,/opt/server/bin/server,3,,37120
+--|1,230,6.542,late,67187500000,0,230,"Session::clone(int) const",/opt/server/src/session.c,88,/opt/server/bin/server,2,,14720
 --|1,1000,,burst,46875000000,0,1000,,,,/opt/server/lib/libwork.so,6,,1000
---|1,475,15,plateau,4687500000,25,500,worker,,,/opt/server/lib/libwork.so,5,,475
+--|1,475,15.2,plateau,4687500000,25,500,worker,,,/opt/server/lib/libwork.so,5,,475
 --|4,400,,plateau,2000000000,100,500,worker,,,/opt/server/lib/libwork.so,5,,400
 --|1,60,,"saw tooth",95312500000,30,90,main,/opt/server/src/main.c,10,/opt/server/bin/server,1,,60

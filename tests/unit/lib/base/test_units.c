@@ -19,6 +19,18 @@ TEST(bytes_are_short_and_binary)
     assert_string_equal(units_format_bytes(INT64_MIN, text), "-8.0 EiB");
 }
 
+TEST(rates_are_per_second_or_per_hour)
+{
+    char text[UNITS_TEXT_BYTES];
+
+    assert_string_equal(units_format_rate(2e6, text), "1.9 MiB/s");
+    assert_string_equal(units_format_rate(8.75, text), "8 B/s");
+    assert_string_equal(units_format_rate(0.5, text), "1.8 KiB/h");
+    assert_string_equal(units_format_rate(0, text), "0 B/s");
+    assert_string_equal(units_format_rate(-1, text), "0 B/s");
+    assert_string_equal(units_format_rate(1e300, text), "8.0 EiB/s");
+}
+
 TEST(durations_choose_their_unit)
 {
     char text[UNITS_TEXT_BYTES];
