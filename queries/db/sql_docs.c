@@ -143,7 +143,8 @@ void sql_docs_details(const struct sql_object *object, char *ret_text, size_t si
     }
 }
 
-/* True if the code of a line contains the column name as a word after "(", "," or blanks. */
+/* True if the code of a line contains the column name as a word after "(", "," or blanks, or in
+ * quotes. */
 static bool line_names(const char *line, const char *column)
 {
     const char *end = strstr(line, "--");
@@ -152,7 +153,7 @@ static bool line_names(const char *line, const char *column)
     if (!end || end > line_end(line))
         end = line_end(line);
     while ((at = strstr(at, column)) && at < end) {
-        const char *before = at;
+        const char *before = at > line && at[-1] == '"' ? at - 1 : at;
         while (before > line && before[-1] == ' ')
             before--;
         if (!is_word(at[strlen(column)]) && (before == line || strchr("(,", before[-1])))
