@@ -39,7 +39,7 @@ enum leak_column {
     MODULE,
     CALL_SITE_ID,
     STACKS,
-    FIRST_NS, /* since the process began */
+    FIRST_NS, /* since the run began, as in all reports */
     LAST_NS,
     PATTERN,
     FREE_FUNCTION,
@@ -59,7 +59,7 @@ enum leak_column {
 
 static const char row_columns[] =
     "l.leaked_bytes, l.leaked_blocks, l.share_of_site, l.function, l.source, l.line, l.module, l.call_site_id,"
-    " l.stacks, l.leaked_first_ns - p.start_ns, l.leaked_last_ns - p.start_ns, l.pattern,"
+    " l.stacks, l.leaked_first_ns, l.leaked_last_ns, l.pattern,"
     " e.function, e.source, e.line, e.module, e.call_site_id, j.end_ns - j.start_ns,"
     " (SELECT coalesce(sum(max(0, min(coalesce(w.end_ns, l.leaked_last_ns), l.leaked_last_ns)"
     " - max(w.start_ns, l.leaked_first_ns)) * w.recorded_share), l.leaked_last_ns - l.leaked_first_ns)"
@@ -169,7 +169,7 @@ static const char *pattern_of(struct sqlite3_stmt *row)
 }
 
 /* Shows a rate only if leaks went on for at least a tenth of the analysis range: for a batch of a
- * few milliseconds it would mislead. "steady 7.4 KiB/s", "late 7.4 KiB/s from 3.1 s", "burst
+ * few milliseconds it would mislead. "steady 7.4 KiB/s", "late 7.4 KiB/s", "burst
  * 0.2 s to 0.9 s", "once at 0.2 s". */
 static void format_when(struct sqlite3_stmt *row, char *text, size_t size)
 {
@@ -177,18 +177,16 @@ static void format_when(struct sqlite3_stmt *row, char *text, size_t size)
     int64_t first_ns = sqlite3_column_int64(row, FIRST_NS);
     int64_t last_ns = sqlite3_column_int64(row, LAST_NS);
     int64_t recorded_ns = sqlite3_column_int64(row, RECORDED_NS);
-    bool is_late = strcmp(pattern, "late") == 0;
     char first[UNITS_TEXT_BYTES];
     char last[UNITS_TEXT_BYTES];
 
     units_format_duration(first_ns, first);
     units_format_duration(last_ns, last);
-    if ((is_late || strcmp(pattern, "steady") == 0) && recorded_ns > 0
+    if ((strcmp(pattern, "late") == 0 || strcmp(pattern, "steady") == 0) && recorded_ns > 0
         && last_ns - first_ns >= sqlite3_column_int64(row, LIFE_NS) / 10) {
         double bytes_per_s =
             (double)sqlite3_column_int64(row, LEAKED_BYTES) * 1e9 / (double)recorded_ns;
-        (void)snprintf(text, size, "%s %s%s%s", pattern, units_format_rate(bytes_per_s, last),
-                       is_late ? " from " : "", is_late ? first : "");
+        (void)snprintf(text, size, "%s %s", pattern, units_format_rate(bytes_per_s, last));
     } else if (strcmp(first, last) == 0) {
         (void)snprintf(text, size, "%s at %s", pattern, first);
     } else {

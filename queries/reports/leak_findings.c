@@ -401,6 +401,9 @@ static bool is_reported(const struct leaks *leaks, int64_t site_id)
     return false;
 }
 
+/* What a program builds as it starts grows for all of a run of less than a second. */
+static const double START_NS = 1e9;
+
 /* Without call sites whose leaks are all suppressed. */
 static const char growth_sql[] =
     "SELECT function, source, line, module, call_site_id, grown_bytes, from_bytes, to_bytes,"
@@ -436,8 +439,11 @@ static int find_growth(const struct finding_run *run, const struct leaks *leaks,
 {
     struct sqlite3_stmt *stmt = NULL;
     size_t n = 0;
-    int rc = finding_prepare(run, growth_sql, &stmt, err);
+    int rc;
 
+    if (finding_has_exited(run) && run->duration_ns < START_NS)
+        return 0;
+    rc = finding_prepare(run, growth_sql, &stmt, err);
     if (rc != 0)
         return rc;
     while ((rc = rundb_step(&run->query->database, stmt, err)) == 1 && n < 2) {

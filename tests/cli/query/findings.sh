@@ -42,6 +42,7 @@ growing="$exited DELETE FROM site_growth; INSERT INTO site_growth(process_id, ca
 show 'growth that is freed at the end' "$growing" '*growing*'
 show 'leaks that belong together and are too small have no finding, so their growth has' "$leaking $small $growing" '*growing*'
 show 'growth of a program that still runs' "$growing UPDATE processes SET end_kind = 'running' WHERE process_id = 1" '*growing*'
+show 'growth of a run that is over within a second' "$growing UPDATE processes SET end_ns = start_ns + 900000000 WHERE process_id = 1" '*growing*'
 heaps="INSERT INTO heaps VALUES (1, 1, 'brk', 0x10000, 0x14000, 0x10010, 'glibc', 8, NULL);
   INSERT INTO snapshots VALUES (1001, 1, 60000000000, 'peak'), (1002, 1, 100000000000, 'end');
   INSERT INTO heap_states(snapshot_id, heap_id, extent_bytes, live_bytes, slack_bytes, overhead_bytes, hole_bytes, free_page_bytes, top_bytes) VALUES
@@ -160,6 +161,8 @@ show 'workers that leak at one call site: their sum' "$workers" '*Session*'
 #|critical: Cache::reserve (cache.c:31) keeps growing: from 1.0 MiB to 9.0 MiB, 97.7 KiB/s; a longer run needs more.
 #|   mtrace-query growth copy.db --site 3 --process 1  growth?process=1&site=3
 #|   rows: 1
+#|== growth of a run that is over within a second
+#|   rows: 0
 #|== fragmentation, and who pins pages
 #|warning: Fragmentation: at the peak 9.0 MiB of the heap's 20.0 MiB were free between live blocks. malloc_trim(0) returns 7.0 MiB of it, which are whole pages. Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
 #|   mtrace-query pinning copy.db --process 1  pinning?alive_at=peak&process=1

@@ -42,9 +42,9 @@ complain mtrace-query threads run.db --stacks
 #|suppressed: 300 B in 1 block (leak:^setlocale$)
 #|run.db  server (process 2, pid 813), 20.0 s, exited with status 0
 #|leaked 100 B in 1 block of 1 site; 100 % of stacks complete
-#|bytes  blocks  never freed  pattern        site  where
-#|100 B       1         20 %  once at 5.0 s     3  Cache::reserve  cache.c:31
-#|                                                 the others are freed in Cache::reserve  cache.c:31
+#|bytes  blocks  never freed  pattern         site  where
+#|100 B       1         20 %  once at 15.0 s     3  Cache::reserve  cache.c:31
+#|                                                  the others are freed in Cache::reserve  cache.c:31
 #|    stack 6:
 #|    Cache::reserve  cache.c:31
 #|    main  main.c:10
