@@ -6,7 +6,6 @@
 #include "importer/symbols/call_sites.h"
 #include "importer/symbols/embedded_symbols.h"
 #include "importer/symbols/site_tables.h"
-#include "importer/totals/statistics_run.h"
 #include "importer/write/process_filter.h"
 #include "importer/write/row_writer.h"
 #include "importer/write/stack_index.h"
@@ -88,14 +87,6 @@ static MTRACE_HOT int take_batch(struct import *import, struct sample_stream *sa
 
     for (size_t i = 0; code == 0 && i < batch->n_events; i++) {
         const struct event *event = &batch->events[i];
-        size_t n = 0;
-        if (event->process == process)
-            code = statistics_run_take(import->statistics, event, batch->n_events - i, due_ns, &n,
-                                       err);
-        if (n || code) {
-            i += n - 1;
-            continue;
-        }
         if (mtrace_unlikely(event->process != process || due_ns <= event->time_ns)) {
             process = event->process;
             if (sample_stream_time(samples, process) <= event->time_ns)

@@ -150,15 +150,6 @@ int heap_ranges_allocated(struct heap_ranges *ranges, const struct heap_allocati
     return 0;
 }
 
-void heap_ranges_reported(const struct heap_ranges *ranges, uint64_t *ret_start, uint64_t *ret_end)
-{
-    const struct unit *unit = ranges->last;
-    uint64_t unit_end = (unit->key.number + 1) * UNIT_BYTES;
-
-    *ret_start = unit->lowest;
-    *ret_end = unit->highest_end < unit_end ? unit->highest_end : unit_end;
-}
-
 static uint64_t page_floor(const struct heap_ranges *ranges, uint32_t process, uint64_t address)
 {
     return address / ranges->page_bytes[process] * ranges->page_bytes[process];

@@ -87,10 +87,6 @@ struct heap_allocation {
 int heap_ranges_allocated(struct heap_ranges *ranges, const struct heap_allocation *allocation,
                           struct error *err);
 
-/* After heap_ranges_allocated: the address range in which further blocks of the same process, MiB
- * and LOG_CHUNK_* would change nothing. */
-void heap_ranges_reported(const struct heap_ranges *ranges, uint64_t *ret_start, uint64_t *ret_end);
-
 /* Adds an extent: the heap reached from start to end. */
 int heap_ranges_extent(struct heap_ranges *ranges, uint32_t process, uint64_t time_ns,
                        uint64_t start, uint64_t end, enum log_heap_kind kind, struct error *err);

@@ -321,15 +321,6 @@ static inline uint32_t statistics_known_backtrace(uint32_t backtrace)
     return backtrace == DEFINITIONS_NO_BACKTRACE ? 0 : backtrace;
 }
 
-/* Reports a new peak to moment_blocks. Call when time advances, before a later free is counted. */
-void statistics_emit_peak(const struct statistics *statistics, uint32_t process);
-
-/* Reports a block that lies in no heap. */
-int statistics_mapped_block(struct statistics *statistics, uint32_t process, uint64_t address,
-                            uint64_t usable_bytes, struct error *err);
-void statistics_mapped_block_ended(struct statistics *statistics, uint32_t process,
-                                   uint64_t address);
-
 /* Cached lookups for the process of most of the next events. */
 struct expecting {
     struct statistics *statistics;

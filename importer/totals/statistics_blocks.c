@@ -22,8 +22,8 @@ static inline void count(const struct statistics *statistics, uint32_t process,
     ret->is_heap_block = heap_ranges_is_heap_block(block->call, ret->occupied);
 }
 
-int statistics_mapped_block(struct statistics *statistics, uint32_t process, uint64_t address,
-                            uint64_t usable_bytes, struct error *err)
+static int mapped_block(struct statistics *statistics, uint32_t process, uint64_t address,
+                        uint64_t usable_bytes, struct error *err)
 {
     uint64_t page_bytes = statistics->page_bytes[process];
     uint64_t end = (address + usable_bytes + page_bytes - 1) / page_bytes * page_bytes;
@@ -32,8 +32,7 @@ int statistics_mapped_block(struct statistics *statistics, uint32_t process, uin
                               address / page_bytes * page_bytes, end, err);
 }
 
-void statistics_mapped_block_ended(struct statistics *statistics, uint32_t process,
-                                   uint64_t address)
+static void mapped_block_ended(struct statistics *statistics, uint32_t process, uint64_t address)
 {
     uint64_t page_bytes = statistics->page_bytes[process];
 
@@ -90,7 +89,7 @@ static inline int count_allocation(struct statistics *statistics, uint32_t proce
                                                             .call = block->call},
                                   err);
     else if (code == 0 && counted.has_address)
-        code = statistics_mapped_block(statistics, process, block->address, counted.occupied, err);
+        code = mapped_block(statistics, process, block->address, counted.occupied, err);
     if (code == 0 && statistics->groups)
         code = group_totals_allocated(statistics->groups, process, block, group, err);
     if (code == 0 && statistics->pools)
@@ -145,7 +144,7 @@ static inline int count_end(struct statistics *statistics, uint32_t process,
     int code = totals_ended(statistics->totals, process, &counted.block, end, err);
 
     if (mtrace_unlikely(counted.has_address && !counted.is_heap_block))
-        statistics_mapped_block_ended(statistics, process, block->address);
+        mapped_block_ended(statistics, process, block->address);
     timeline_count_end(&own->timeline, weight);
     if (code == 0 && statistics->groups)
         code = group_totals_ended(statistics->groups, process, block, end, err);

@@ -17,7 +17,8 @@ static void plan_quiet(const struct statistics *statistics, uint32_t process)
         own->quiet_until_ns = 0;
 }
 
-void statistics_emit_peak(const struct statistics *statistics, uint32_t id)
+/* Reports a new peak to moment_blocks, before a later free is counted. */
+static void emit_peak(const struct statistics *statistics, uint32_t id)
 {
     struct process_statistics *process = &statistics->processes[id];
     const struct process_totals *totals = &statistics->totals->processes[id];
@@ -38,7 +39,7 @@ static MTRACE_NOINLINE int advance_slow(struct statistics *statistics, const str
                                 totals->live_blocks, err);
 
     phases_advance(&process->phases, totals->live_bytes);
-    statistics_emit_peak(statistics, event->process);
+    emit_peak(statistics, event->process);
     if (mtrace_unlikely(
             code == 0 && event->time_ns > snapshots_next_ns(statistics->snapshots, event->process)))
         code = snapshots_advance(statistics->snapshots, statistics->totals, event->process,
@@ -60,7 +61,7 @@ static inline int advance(struct statistics *statistics, const struct event *eve
     if (mtrace_unlikely(event->time_ns >= process->quiet_until_ns))
         return advance_slow(statistics, event, err);
     if (timeline_hold_outside(&process->timeline, totals->live_bytes, totals->live_blocks))
-        statistics_emit_peak(statistics, event->process);
+        emit_peak(statistics, event->process);
     return 0;
 }
 

@@ -153,6 +153,47 @@ static int stack_get(struct totals *totals, struct process_totals *process, uint
 
 /* ---- peaks ---- */
 
+static inline void compare_with_peak(struct process_totals *process)
+{
+    if (process->live_bytes > process->peak_bytes) {
+        process->peak_bytes = process->live_bytes;
+        process->peak_blocks = process->live_blocks;
+        process->peak_variance = process->live_variance;
+        process->peak_ns = process->now_ns;
+        process->peak_epoch = process->now_ns + 1;
+    }
+}
+
+/* Updates the peaks of the stack. Call before its live sums change. */
+static inline void settle(struct process_totals *process, struct stack_totals *stack,
+                          uint64_t now_ns)
+{
+    if (stack->changed_epoch == now_ns + 1)
+        return;
+    if (process->peak_epoch >= stack->changed_epoch) {
+        stack->peak_bytes = stack->live_bytes;
+        stack->peak_blocks = stack->live_blocks;
+        if (mtrace_unlikely(stack->variances != NULL))
+            stack->variances->peak = stack->variances->live;
+    }
+    if (stack->live_bytes > stack->own_peak_bytes) {
+        stack->own_peak_bytes = stack->live_bytes;
+        stack->own_peak_ns = stack->changed_epoch - 1;
+    }
+    if (stack->changed_epoch <= process->reported_epoch && process->n_changed < process->n_stacks)
+        process->changed[process->n_changed++] = stack;
+    stack->changed_epoch = now_ns + 1;
+}
+
+static inline void settle_thread(struct thread_totals *thread, uint64_t now_ns)
+{
+    if (thread->changed_ns == now_ns)
+        return;
+    if (thread->live_bytes > thread->peak_bytes)
+        thread->peak_bytes = thread->live_bytes;
+    thread->changed_ns = now_ns;
+}
+
 bool totals_advance(struct totals *totals, uint32_t process_id, uint64_t time_ns)
 {
     struct process_totals *process = &totals->processes[process_id];
@@ -160,7 +201,7 @@ bool totals_advance(struct totals *totals, uint32_t process_id, uint64_t time_ns
     if (process->now_ns == time_ns)
         return false;
     if (process->now_ns != TOTALS_NEVER)
-        totals_compare_with_peak(process);
+        compare_with_peak(process);
     process->now_ns = time_ns;
     return true;
 }
@@ -182,10 +223,10 @@ void totals_finish(struct totals *totals)
         struct process_totals *process = &totals->processes[id];
         totals_advance(totals, id, TOTALS_NEVER - 1);
         for (uint32_t i = 0; i < process->n_stacks; i++)
-            totals_settle(process, totals_stack(process, i), TOTALS_NEVER - 1);
+            settle(process, totals_stack(process, i), TOTALS_NEVER - 1);
     }
     for (uint32_t id = 1; id <= totals->n_threads; id++)
-        totals_settle_thread(&totals->threads[id], TOTALS_NEVER - 1);
+        settle_thread(&totals->threads[id], TOTALS_NEVER - 1);
 }
 
 static void take_left(struct stack_totals *stack, const struct stack_left *left)
@@ -246,7 +287,7 @@ static int flush_flow(struct totals *totals, uint32_t id, struct error *err)
                       &totals->n_unreported_flows, err);
 }
 
-int totals_count_free_site(struct totals *totals, uint32_t process, struct stack_totals *stack,
+static int count_free_site(struct totals *totals, uint32_t process, struct stack_totals *stack,
                            uint32_t backtrace, const struct sample_weight *weight,
                            struct error *err)
 {
@@ -258,7 +299,7 @@ int totals_count_free_site(struct totals *totals, uint32_t process, struct stack
     return code;
 }
 
-int totals_count_flow(struct totals *totals, uint32_t process, uint32_t from, uint32_t to,
+static int count_flow(struct totals *totals, uint32_t process, uint32_t from, uint32_t to,
                       const struct sample_weight *weight, struct error *err)
 {
     struct pair_totals_run *run = &totals->threads[from].freed_by;
@@ -347,7 +388,7 @@ static int count_allocation(struct process_totals *process, struct thread_totals
     process->n_allocations += weight->blocks;
     process->live_bytes += weight->bytes;
     process->live_blocks += weight->blocks;
-    totals_settle_thread(thread, block->allocated_ns);
+    settle_thread(thread, block->allocated_ns);
     thread->live_bytes += weight->bytes;
     thread->allocated_bytes += weight->bytes;
     thread->allocated_blocks += weight->blocks;
@@ -394,7 +435,7 @@ int totals_allocated(struct totals *totals, uint32_t process_id, const struct to
 
     if (code)
         return code;
-    totals_settle(process, stack, block->allocated_ns);
+    settle(process, stack, block->allocated_ns);
     stack->live_bytes += weight->bytes;
     stack->live_blocks += weight->blocks;
     stack->allocated_bytes += weight->bytes;
@@ -429,10 +470,10 @@ static int tally_end(struct totals *totals, uint32_t process, struct stack_total
         struct thread_totals *ender = &totals->threads[end->thread];
         ender->freed_blocks += weight->blocks;
         ender->freed_bytes += weight->bytes;
-        code = totals_count_flow(totals, process, block->thread, end->thread, weight, err);
+        code = count_flow(totals, process, block->thread, end->thread, weight, err);
     }
     if (code == 0 && end->backtrace && end->ended_by == PAIRING_FREED)
-        code = totals_count_free_site(totals, process, stack, end->backtrace, weight, err);
+        code = count_free_site(totals, process, stack, end->backtrace, weight, err);
     return code;
 }
 
@@ -446,7 +487,7 @@ int totals_ended(struct totals *totals, uint32_t process_id, const struct totals
     struct lifetime_class_totals *class = &process->lifetimes[lifetime_class_of(lifetime)];
     const struct sample_weight *weight = &block->weight;
 
-    totals_settle(process, stack, end->time_ns);
+    settle(process, stack, end->time_ns);
     stack->live_bytes -= weight->bytes;
     stack->live_blocks -= weight->blocks;
     stack->lifetime_sum_ns += (double)lifetime * (double)weight->blocks;
@@ -460,7 +501,7 @@ int totals_ended(struct totals *totals, uint32_t process_id, const struct totals
     process->n_ends += weight->blocks;
     process->live_bytes -= weight->bytes;
     process->live_blocks -= weight->blocks;
-    totals_settle_thread(thread, end->time_ns);
+    settle_thread(thread, end->time_ns);
     thread->live_bytes -= weight->bytes;
     class->blocks += weight->blocks;
     class->bytes += weight->bytes;
@@ -630,10 +671,10 @@ int totals_elided(struct totals *totals, const struct event *event, uint32_t fre
     thread->allocated_bytes += event->size;
     thread->freed_blocks += event->n_elided;
     thread->freed_bytes += event->size;
-    code = totals_count_flow(totals, event->process, event->thread, event->thread, &weight, err);
-    return code || free_backtrace == 0 ? code
-                                       : totals_count_free_site(totals, event->process, stack,
-                                                                free_backtrace, &weight, err);
+    code = count_flow(totals, event->process, event->thread, event->thread, &weight, err);
+    return code || free_backtrace == 0
+               ? code
+               : count_free_site(totals, event->process, stack, free_backtrace, &weight, err);
 }
 
 uint64_t totals_elided_live_bytes(const struct totals *totals)
