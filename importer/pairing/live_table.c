@@ -122,56 +122,32 @@ struct live_block *live_table_find(struct live_table *table, uint64_t address)
     return seek(table, address, hash_of(address), &table->sought_slot);
 }
 
-/* ---- prefetched lookups ---- */
+/* ---- prefetching ---- */
 
-void live_table_expect(const struct live_table *table, uint64_t address,
-                       struct live_table_prefetch_slot *ret_prefetch_slot)
+void live_table_prefetch(const struct live_table *table, uint64_t address)
 {
-    uint64_t hash = hash_of(address);
-
-    ret_prefetch_slot->table = table;
-    ret_prefetch_slot->address = address;
-    ret_prefetch_slot->hash = hash;
-    ret_prefetch_slot->block = NULL;
     if (table->n_slots)
-        __builtin_prefetch(&table->slots[home_of(table, hash)], 1);
+        __builtin_prefetch(&table->slots[home_of(table, hash_of(address))], 1);
 }
 
-const struct live_block *live_table_guess(const struct live_table *table,
-                                          struct live_table_prefetch_slot *prefetch_slot)
+const struct live_block *live_table_guess(const struct live_table *table, uint64_t address)
 {
     if (table->n_slots == 0)
         return NULL;
-    uint32_t tag = tag_of(table, prefetch_slot->hash);
+    uint64_t hash = hash_of(address);
+    uint32_t tag = tag_of(table, hash);
     size_t mask = table->n_slots - 1;
-    size_t i = home_of(table, prefetch_slot->hash);
+    size_t i = home_of(table, hash);
 
     do { /* only in the prefetched cache line */
         uint32_t slot = table->slots[i];
         if (slot == SLOT_EMPTY)
             return NULL;
-        if (slot != SLOT_REMOVED && has_tag(table, slot, tag)) {
-            prefetch_slot->block = block_at(table, number_in(table, slot));
-            prefetch_slot->slot = i;
-            prefetch_slot->content = slot;
-            return prefetch_slot->block;
-        }
+        if (slot != SLOT_REMOVED && has_tag(table, slot, tag))
+            return block_at(table, number_in(table, slot));
         i = (i + 1) & mask;
     } while (i % SLOTS_PER_LINE != 0);
     return NULL;
-}
-
-struct live_block *live_table_find_prefetched(const struct live_table *table,
-                                              struct live_table_prefetch_slot *prefetch_slot)
-{
-    struct live_block *block = prefetch_slot->block;
-
-    if (mtrace_likely(block && block->address == prefetch_slot->address
-                      && table->slots[prefetch_slot->slot] == prefetch_slot->content))
-        return block;
-    return table->n_blocks
-               ? seek(table, prefetch_slot->address, prefetch_slot->hash, &prefetch_slot->slot)
-               : NULL;
 }
 
 /* The first vacant slot in the probe sequence of the hash. */
@@ -312,33 +288,6 @@ int live_table_add(struct live_table *table, uint64_t address, struct live_block
 }
 
 /* Takes a free place, if there is one without adding a piece. */
-static bool take_place(struct live_table *table, uint32_t *ret_number)
-{
-    bool has_one =
-        table->first_free || table->n_numbers < table->n_pieces * LIVE_TABLE_PIECE_BLOCKS;
-
-    return has_one && take_number(table, ret_number, NULL) == 0;
-}
-
-struct live_block *live_table_add_prefetched(struct live_table *table,
-                                             const struct live_table_prefetch_slot *prefetch_slot)
-{
-    uint32_t number;
-    size_t slot;
-
-    if (mtrace_unlikely((table->n_blocks + table->n_removed + 1) * 10 > table->n_slots * MAX_TENTHS)
-        || table->n_blocks == 0 || seek(table, prefetch_slot->address, prefetch_slot->hash, &slot)
-        || !take_place(table, &number))
-        return NULL;
-    struct live_block *block = block_at(table, number);
-    table->sought = 0;
-    table->n_removed -= table->slots[slot] == SLOT_REMOVED;
-    table->slots[slot] = tag_of(table, prefetch_slot->hash) + number + SLOT_FIRST;
-    table->n_blocks++;
-    block->address = prefetch_slot->address & ((UINT64_C(1) << 48) - 1);
-    return block;
-}
-
 /* The slot of `block`, which must be in the table. */
 static size_t slot_of(const struct live_table *table, const struct live_block *block)
 {
@@ -351,14 +300,15 @@ static size_t slot_of(const struct live_table *table, const struct live_block *b
     }
 }
 
-static void remove_at(struct live_table *table, size_t i)
+void live_table_remove(struct live_table *table, const struct live_block *removed)
 {
+    size_t i = table->sought == removed->address ? table->sought_slot : slot_of(table, removed);
     size_t mask = table->n_slots - 1;
     uint32_t number = number_in(table, table->slots[i]);
     struct live_block *block = block_at(table, number);
 
+    MTRACE_ASSERT(block == removed);
     table->sought = 0;
-
     table->slots[i] = SLOT_REMOVED;
     table->n_removed++;
     /* Probe sequences stop at an empty slot, so removed slots before it can be empty, too. */
@@ -374,20 +324,6 @@ static void remove_at(struct live_table *table, size_t i)
     table->second_free = table->first_free;
     table->first_free = number + 1;
     table->n_blocks--;
-}
-
-void live_table_remove_prefetched(struct live_table *table,
-                                  const struct live_table_prefetch_slot *prefetch_slot)
-{
-    remove_at(table, prefetch_slot->slot);
-}
-
-void live_table_remove(struct live_table *table, const struct live_block *removed)
-{
-    size_t slot = table->sought == removed->address ? table->sought_slot : slot_of(table, removed);
-
-    MTRACE_ASSERT(block_at(table, number_in(table, table->slots[slot])) == removed);
-    remove_at(table, slot);
 }
 
 static uint32_t number_of(const struct live_table *table, const struct live_block *block)

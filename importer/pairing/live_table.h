@@ -4,8 +4,8 @@
  *
  * Blocks are in pieces that never move. An open-addressing index of 4-byte slots maps an address to
  * its block. A slot holds the block's number and, in the remaining bits, a tag of the address's
- * hash, so that few probes touch a block in vain. A caller that knows the next events has a
- * prefetch slot for each: it holds the result of the lookup so far, while memory is fetched.
+ * hash, so that few probes touch a block in vain. A caller that knows the next events prefetches
+ * the slots and blocks that they will need.
  *
  * Invariants
  *   LT-1 An address is in the table at most once.
@@ -13,8 +13,6 @@
  *        number of live blocks. Plus 4 KiB, and up to 2 MiB from 2^18 blocks on (huge pages). With
  *        groups, 4 bytes per number up to the last such block.
  *   LT-3 A block keeps its place until it is removed; its place is then reused.
- *   LT-4 A prefetch slot is a guess, except its hash. It is used only if its block has the address
- *        and its slot is unchanged.
  *
  * Threads: one at a time.
  * Errors: live_table_add and live_table_set_group: memory; live_table_add: more than 2^29 blocks.
@@ -122,52 +120,22 @@ struct live_table {
     size_t sought_slot;   /* slot of that address, or a vacant slot for it */
 };
 
-/* A prefetched lookup of one address; zero-initialized: none. Each prefetched event has its own. */
-struct live_table_prefetch_slot {
-    const struct live_table *table;
-    uint64_t address, hash;
-    struct live_block *block; /* NULL: none found so far */
-    size_t slot;              /* slot of the block, and its content then */
-    uint32_t content;
-};
-
 void live_table_init(struct live_table *table);
 void live_table_done(struct live_table *table);
 
 /* NULL if the address is not live. A following add of it or remove of its block is cheap. */
 struct live_block *live_table_find(struct live_table *table, uint64_t address);
 
-/* Starts a lookup of the address, which is not 0: prefetches its first slot. */
-void live_table_expect(const struct live_table *table, uint64_t address,
-                       struct live_table_prefetch_slot *ret_prefetch_slot);
+/* Prefetches the slot of an address that a later event names. */
+void live_table_prefetch(const struct live_table *table, uint64_t address);
 
-/* Second step, once the slot is in the cache: the block of a slot with a matching tag, not yet
- * read. It nearly always has the address if the address is live. */
-const struct live_block *live_table_guess(const struct live_table *table,
-                                          struct live_table_prefetch_slot *prefetch_slot);
-
-/* live_table_find, and live_table_remove of the block found. The prefetch slot is for the
- * address. */
-struct live_block *live_table_find_prefetched(const struct live_table *table,
-                                              struct live_table_prefetch_slot *prefetch_slot);
-void live_table_remove_prefetched(struct live_table *table,
-                                  const struct live_table_prefetch_slot *prefetch_slot);
+/* Once the slot is in the cache: the block of a slot with a matching tag, not yet read. It nearly
+ * always has the address if the address is live; NULL: none. A hint, valid until the next event. */
+const struct live_block *live_table_guess(const struct live_table *table, uint64_t address);
 
 /* Adds a block for an address that is not in the table; all other fields are zero. */
 int live_table_add(struct live_table *table, uint64_t address, struct live_block **ret_block,
                    struct error *err);
-
-/* The same with one lookup, but other fields are undefined. NULL: nothing was done, as the address
- * is in the table or the table must grow. */
-struct live_block *live_table_add_prefetched(struct live_table *table,
-                                             const struct live_table_prefetch_slot *prefetch_slot);
-
-/* Is the prefetch slot for this table and address? */
-static inline bool live_table_prefetch_is_for(const struct live_table *table, uint64_t address,
-                                              const struct live_table_prefetch_slot *prefetch_slot)
-{
-    return prefetch_slot->address == address && prefetch_slot->table == table;
-}
 
 /* `block` is in the table; its content is lost. */
 void live_table_remove(struct live_table *table, const struct live_block *block);

@@ -285,9 +285,16 @@ static uint64_t intervening_of(const struct pairing *pairing, const struct event
 static int free_block(struct pairing *pairing, const struct event *event, struct live_block *block,
                       struct error *err)
 {
-    struct pairing_end end = pairing_end_of_free(event, intervening_of(pairing, event, block));
+    const struct pairing_end end = {
+        .time_ns = event->time_ns,
+        .intervening = intervening_of(pairing, event, block),
+        .thread = event->thread,
+        .backtrace = event->backtrace,
+        .group = event->group,
+        .block_group = live_table_group(&pairing->processes[event->process].live, block),
+        .ended_by = PAIRING_FREED,
+    };
 
-    end.block_group = live_table_group(&pairing->processes[event->process].live, block);
     return end_block(pairing, event->process, block, &end, err);
 }
 
@@ -620,40 +627,6 @@ int pairing_event(struct pairing *pairing, const struct event *event, struct err
 struct live_table *pairing_live(struct pairing *pairing, uint32_t process)
 {
     return &pairing->processes[process].live;
-}
-
-const struct live_block *pairing_plain_allocation(
-    struct pairing *pairing, const struct event *event,
-    const struct live_table_prefetch_slot *prefetch_slot)
-{
-    struct live_table *live = &pairing->processes[event->process].live;
-
-    if (mtrace_unlikely(event->group || live->groups || pairing->ends.n > 0
-                        || has_no_id_left(pairing)))
-        return NULL;
-    struct live_block *block = live_table_add_prefetched(live, prefetch_slot);
-    if (mtrace_unlikely(!block)
-        && (live_table_find(live, event->address)
-            || live_table_add(live, event->address, &block, NULL) != 0))
-        return NULL;
-    fill_block(pairing, event, 0, block);
-    return block;
-}
-
-const struct live_block *pairing_plain_free(const struct pairing *pairing,
-                                            const struct event *event,
-                                            struct live_table_prefetch_slot *prefetch_slot,
-                                            uint64_t *ret_intervening)
-{
-    const struct live_table *live = &pairing->processes[event->process].live;
-
-    if (mtrace_unlikely(event->group || live->groups || pairing->unseen.n > 0))
-        return NULL;
-    const struct live_block *block = live_table_find_prefetched(live, prefetch_slot);
-    if (mtrace_unlikely(!block || block->chain))
-        return NULL;
-    *ret_intervening = intervening_of(pairing, event, block);
-    return block;
 }
 
 const struct live_block *pairing_find(struct pairing *pairing, uint32_t process, uint64_t address)

@@ -188,32 +188,6 @@ int pairing_event(struct pairing *pairing, const struct event *event, struct err
 /* The live table of the process, for prefetch slots. Valid as long as the pairing. */
 struct live_table *pairing_live(struct pairing *pairing, uint32_t process);
 
-/* Fast path without the sink: an ALLOC at an unused address, or the FREE of a block without chain;
- * no groups, and no unmatched event pending. The prefetch slot is for the event's address in the
- * table of its process. NULL: nothing was done, call pairing_event. Else the block that the sink
- * would receive; after an end, pass it to live_table_remove_prefetched. */
-const struct live_block *pairing_plain_allocation(
-    struct pairing *pairing, const struct event *event,
-    const struct live_table_prefetch_slot *prefetch_slot);
-const struct live_block *pairing_plain_free(const struct pairing *pairing,
-                                            const struct event *event,
-                                            struct live_table_prefetch_slot *prefetch_slot,
-                                            uint64_t *ret_intervening);
-
-/* The end for a block returned by pairing_plain_free. */
-static inline struct pairing_end pairing_end_of_free(const struct event *event,
-                                                     uint64_t intervening)
-{
-    return (struct pairing_end){
-        .time_ns = event->time_ns,
-        .intervening = intervening,
-        .thread = event->thread,
-        .backtrace = event->backtrace,
-        .group = event->group,
-        .ended_by = PAIRING_FREED,
-    };
-}
-
 /* The live block at the address, or NULL; valid until the next event. */
 const struct live_block *pairing_find(struct pairing *pairing, uint32_t process, uint64_t address);
 

@@ -109,7 +109,7 @@ void statistics_free(struct statistics *statistics);
 /* ---- pass 1, in this order ---- */
 
 /* Prefetches data for the events after events[0]. A hint. */
-void statistics_prefetch(struct statistics *statistics, const struct event *events,
+void statistics_prefetch(const struct statistics *statistics, const struct event *events,
                          size_t n_events);
 
 int statistics_event(struct statistics *statistics, const struct event *event, struct error *err);
@@ -254,22 +254,6 @@ struct process_statistics {
     struct life_part life_part;    /* while leaked blocks are counted */
 };
 
-/* How many events ahead the slot in the live table, the block, and the totals of its stack are
- * prefetched. */
-enum {
-    STATISTICS_PREFETCH_STACK = 4,
-    STATISTICS_PREFETCH_BLOCK = 8,
-    STATISTICS_PREFETCH_SLOT = 12,
-    STATISTICS_PREFETCHED = 16 /* a power of two, and more than the farthest */
-};
-
-/* Prefetched data of an event. Invalid if its prefetch slot is for another address. */
-struct expected {
-    struct live_table_prefetch_slot prefetch_slot;
-    struct stack_totals
-        *stack; /* likely stack of the block that the event allocates or frees; NULL: not known */
-};
-
 enum statistics_moment {
     STATISTICS_AT_PEAK,
     STATISTICS_AT_END,
@@ -304,9 +288,6 @@ struct statistics {
     uint32_t n_processes;                         /* begun */
     struct statistics_ids ids;  /* statistics_renumber; all zero: numbers are ids */
     struct pairing_chain chain; /* of the last row */
-    /* ring: entry n_expected modulo its size is that of the next event */
-    struct expected expected[STATISTICS_PREFETCHED];
-    uint32_t n_expected;
     uint64_t last_mapping_id;
     uint64_t n_events;
     uint64_t estimated_bytes; /* estimated from all samples so far */
@@ -319,106 +300,6 @@ struct pairing_sink statistics_blocks_sink(struct statistics *statistics);
 
 struct window_numbers statistics_window_numbers(const struct statistics *statistics,
                                                 uint32_t process);
-
-/* Maps DEFINITIONS_NO_BACKTRACE (stack not captured) to 0. */
-static inline uint32_t statistics_known_backtrace(uint32_t backtrace)
-{
-    return backtrace == DEFINITIONS_NO_BACKTRACE ? 0 : backtrace;
-}
-
-/* Cached lookups for the process of most of the next events. */
-struct expecting {
-    struct statistics *statistics;
-    uint32_t process;
-    struct live_table *live;
-    const struct process_totals *totals;
-};
-
-static inline void statistics_prefetch_slot(const struct expecting *own, const struct event *event,
-                                            struct expected *ret)
-{
-    const struct live_table *live = mtrace_likely(event->process == own->process)
-                                        ? own->live
-                                        : pairing_live(own->statistics->pairing, event->process);
-
-    live_table_expect(live, event->address, &ret->prefetch_slot);
-    ret->stack = NULL;
-}
-
-/* The slot may hold an event of an earlier batch, since the first events of a batch were not
- * prefetched. */
-static inline void statistics_prefetch_block(const struct event *event, struct expected *expected)
-{
-    if ((event->kind == EVENT_FREE || event->kind == EVENT_REALLOC_BEGIN)
-        && expected->prefetch_slot.address == event->address && event->address
-        && live_table_guess(expected->prefetch_slot.table, &expected->prefetch_slot))
-        __builtin_prefetch(expected->prefetch_slot.block, 1);
-}
-
-/* A stale prefetch slot has a different address and is ignored. One of an earlier event at the same
- * address may be used, with its stack: both are only hints. */
-static inline void statistics_prefetch_stack(const struct expecting *own, const struct event *event,
-                                             struct expected *expected)
-{
-    const bool is_own = mtrace_likely(event->process == own->process);
-    const struct live_table *live =
-        is_own ? own->live : pairing_live(own->statistics->pairing, event->process);
-    const struct process_totals *totals =
-        is_own ? own->totals : &own->statistics->totals->processes[event->process];
-    const struct live_block *block = expected->prefetch_slot.block;
-
-    if (!live_table_prefetch_is_for(live, event->address, &expected->prefetch_slot))
-        return;
-    if (event->kind == EVENT_ALLOC || event->kind == EVENT_REALLOC_END)
-        expected->stack = totals_stack_find(totals, event->backtrace);
-    else if (block && event->address && block->address == event->address)
-        expected->stack = totals_stack_find(totals, block->backtrace);
-    if (expected->stack)
-        totals_stack_fetch(expected->stack);
-}
-
-/* Call once for each event, in order: advances the prefetching of the events after the first.
- * expected[n_expected] is then the next event. */
-static inline void statistics_prefetch_next(const struct expecting *own, const struct event *events,
-                                            size_t n_events)
-{
-    struct statistics *statistics = own->statistics;
-    uint32_t now = statistics->n_expected++;
-
-    if (mtrace_likely(n_events > STATISTICS_PREFETCH_SLOT))
-        statistics_prefetch_slot(
-            own, &events[STATISTICS_PREFETCH_SLOT],
-            &statistics->expected[(now + STATISTICS_PREFETCH_SLOT) % STATISTICS_PREFETCHED]);
-    if (mtrace_likely(n_events > STATISTICS_PREFETCH_BLOCK))
-        statistics_prefetch_block(
-            &events[STATISTICS_PREFETCH_BLOCK],
-            &statistics->expected[(now + STATISTICS_PREFETCH_BLOCK) % STATISTICS_PREFETCHED]);
-    if (mtrace_likely(n_events > STATISTICS_PREFETCH_STACK))
-        statistics_prefetch_stack(
-            own, &events[STATISTICS_PREFETCH_STACK],
-            &statistics->expected[(now + STATISTICS_PREFETCH_STACK) % STATISTICS_PREFETCHED]);
-}
-
-/* The prefetched data of the current event. Its prefetch slot is valid for the address. */
-static inline struct expected *statistics_expected(struct statistics *statistics,
-                                                   const struct live_table *live,
-                                                   const struct event *event)
-{
-    struct expected *expected =
-        &statistics->expected[statistics->n_expected % STATISTICS_PREFETCHED];
-
-    if (mtrace_unlikely(
-            !live_table_prefetch_is_for(live, event->address, &expected->prefetch_slot))) {
-        live_table_expect(live, event->address, &expected->prefetch_slot);
-        expected->stack = NULL;
-    }
-    return expected;
-}
-
-/* Handles the common ALLOC or FREE (pairing_plain_allocation) without pairing_event. False: not
- * handled, pass it to pairing_event. */
-bool statistics_blocks_plain(struct statistics *statistics, const struct event *event,
-                             int *ret_code, struct error *err);
 
 /* The current sums of the process, for the begin and end of a phase. */
 struct phase_numbers statistics_phase_numbers(const struct statistics *statistics,

@@ -64,10 +64,10 @@ static bool is_above(const struct statistics *statistics, uint32_t process,
            && sample_weight_is_above(mean_bytes, block->size, live_block_salt(block));
 }
 
-static inline int count_allocation(struct statistics *statistics, uint32_t process,
-                                   const struct live_block *block, uint32_t group,
-                                   const struct pairing_link *link, struct error *err)
+static int on_allocated(void *context, uint32_t process, const struct live_block *block,
+                        uint32_t group, const struct pairing_link *link, struct error *err)
 {
+    struct statistics *statistics = context;
     struct process_statistics *own = &statistics->processes[process];
     struct counted counted;
     const struct sample_weight *weight = &counted.block.weight;
@@ -100,12 +100,6 @@ static inline int count_allocation(struct statistics *statistics, uint32_t proce
                                      is_above(statistics, process, block), link, err);
 }
 
-static int on_allocated(void *context, uint32_t process, const struct live_block *block,
-                        uint32_t group, const struct pairing_link *link, struct error *err)
-{
-    return count_allocation(context, process, block, group, link, err);
-}
-
 /* Writes a row for the move; the block's own row has only its last group. */
 static int write_move(const struct statistics *statistics, const struct live_block *block,
                       const struct pairing_move *move, struct error *err)
@@ -132,10 +126,10 @@ static int on_moved(void *context, uint32_t process, const struct live_block *bl
     return code ? code : write_move(statistics, block, move, err);
 }
 
-static inline int count_end(struct statistics *statistics, uint32_t process,
-                            const struct live_block *block, const struct pairing_end *end,
-                            struct error *err)
+static int on_ended(void *context, uint32_t process, const struct live_block *block,
+                    const struct pairing_end *end, struct error *err)
 {
+    struct statistics *statistics = context;
     struct process_statistics *own = &statistics->processes[process];
     struct counted counted;
     const struct sample_weight *weight = &counted.block.weight;
@@ -154,37 +148,6 @@ static inline int count_end(struct statistics *statistics, uint32_t process,
         code = moment_blocks_ended(statistics->blocks, process, block, err);
     return code || !statistics->lifetimes ? code
                                           : lifetimes_ended(statistics->lifetimes, block, end, err);
-}
-
-static int on_ended(void *context, uint32_t process, const struct live_block *block,
-                    const struct pairing_end *end, struct error *err)
-{
-    return count_end(context, process, block, end, err);
-}
-
-bool statistics_blocks_plain(struct statistics *statistics, const struct event *event,
-                             int *ret_code, struct error *err)
-{
-    struct live_table *live = pairing_live(statistics->pairing, event->process);
-    struct live_table_prefetch_slot *prefetch_slot =
-        &statistics_expected(statistics, live, event)->prefetch_slot;
-    const struct live_block *block;
-
-    if (event->kind == EVENT_ALLOC) {
-        block = pairing_plain_allocation(statistics->pairing, event, prefetch_slot);
-        if (block)
-            *ret_code = count_allocation(statistics, event->process, block, 0, NULL, err);
-    } else {
-        uint64_t intervening;
-        block = pairing_plain_free(statistics->pairing, event, prefetch_slot, &intervening);
-        if (block) {
-            struct pairing_end end = pairing_end_of_free(event, intervening);
-            end.backtrace = statistics_known_backtrace(end.backtrace);
-            *ret_code = count_end(statistics, event->process, block, &end, err);
-            live_table_remove_prefetched(live, prefetch_slot);
-        }
-    }
-    return block != NULL;
 }
 
 static int on_explained(void *context, uint32_t process, const struct live_block *block,

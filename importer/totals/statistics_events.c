@@ -132,8 +132,10 @@ static int elided_event(struct statistics *statistics, const struct event *event
                                        event->n_elided, event->size, err);
     }
     return code ? code
-                : totals_elided(statistics->totals, event,
-                                statistics_known_backtrace(event->free_backtrace), err);
+                : totals_elided(
+                    statistics->totals, event,
+                    event->free_backtrace == DEFINITIONS_NO_BACKTRACE ? 0 : event->free_backtrace,
+                    err);
 }
 
 static int pool_event(struct statistics *statistics, const struct event *event, struct error *err)
@@ -272,14 +274,52 @@ static MTRACE_COLD int rare_event(struct statistics *statistics, const struct ev
     }
 }
 
-void statistics_prefetch(struct statistics *statistics, const struct event *events, size_t n_events)
-{
-    const struct expecting own = {statistics, events->process,
-                                  pairing_live(statistics->pairing, events->process),
-                                  &statistics->totals->processes[events->process]};
+/* ---- prefetching ---- */
 
-    statistics_prefetch_next(&own, events, n_events);
+/* How many events ahead the slot in the live table, the block, and the totals of its stack are
+ * prefetched. */
+enum {
+    AHEAD_STACK = 4,
+    AHEAD_BLOCK = 8,
+    AHEAD_SLOT = 12
+};
+
+/* The block that an event will end, or NULL. */
+static inline const struct live_block *guess_block(const struct statistics *statistics,
+                                                   const struct event *event)
+{
+    return event->kind == EVENT_FREE || event->kind == EVENT_REALLOC_BEGIN
+               ? live_table_guess(pairing_live(statistics->pairing, event->process), event->address)
+               : NULL;
 }
+
+static inline void prefetch_stack(const struct statistics *statistics, const struct event *event)
+{
+    const struct process_totals *totals = &statistics->totals->processes[event->process];
+    const struct live_block *block = guess_block(statistics, event);
+    const struct stack_totals *stack = NULL;
+
+    if (event->kind == EVENT_ALLOC || event->kind == EVENT_REALLOC_END)
+        stack = totals_stack_find(totals, event->backtrace);
+    else if (block && block->address == event->address)
+        stack = totals_stack_find(totals, block->backtrace);
+    if (stack)
+        totals_stack_fetch(stack);
+}
+
+void statistics_prefetch(const struct statistics *statistics, const struct event *events,
+                         size_t n_events)
+{
+    if (mtrace_likely(n_events > AHEAD_SLOT))
+        live_table_prefetch(pairing_live(statistics->pairing, events[AHEAD_SLOT].process),
+                            events[AHEAD_SLOT].address);
+    if (mtrace_likely(n_events > AHEAD_BLOCK))
+        __builtin_prefetch(guess_block(statistics, &events[AHEAD_BLOCK]), 1);
+    if (mtrace_likely(n_events > AHEAD_STACK))
+        prefetch_stack(statistics, &events[AHEAD_STACK]);
+}
+
+/* ---- events ---- */
 
 /* Number of recorded events: a realloc arrives as two but is one in the log; a loss counts as 0. */
 static uint64_t n_recorded_as(const struct event *event)
@@ -308,10 +348,6 @@ int statistics_event(struct statistics *statistics, const struct event *event, s
         if (code)
             return code;
     }
-    int code;
-    if (mtrace_likely((event->kind == EVENT_ALLOC || event->kind == EVENT_FREE)
-                      && statistics_blocks_plain(statistics, event, &code, err)))
-        return code;
     switch (event->kind) {
     case EVENT_ALLOC:
     case EVENT_REALLOC_END:
