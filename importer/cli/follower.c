@@ -68,7 +68,7 @@ static int begin(struct follower *follower, struct error *err)
         incremental_import_open(follower->options, follower->progress, &follower->incremental, err);
 
     if (code == 0 && follower->has_state) {
-        incremental_import_be_bounded(follower->incremental, NULL);
+        incremental_import_be_bounded(follower->incremental);
         code = checkpoint_writer_begin(&follower->state, follower->options->logs[0],
                                        follower->incremental, err);
     }

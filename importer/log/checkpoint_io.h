@@ -4,8 +4,8 @@
  *
  * Every structure has one visitor, `X_visit`, that copies its members to the bytes or from them, so
  * both directions agree. The bytes are split into chunks of at most CHECKPOINT_CHUNK_BYTES: struct
- * checkpoint_io_chunk, then zstd data. Structures without pointers are copied as they are in memory,
- * with their size. Equal string pointers are written once; loaded strings are in the arena.
+ * checkpoint_io_chunk, then zstd data. Structures without pointers are copied as they are in
+ * memory, with their size. Equal string pointers are written once; loaded strings are in the arena.
  *
  * Invariants
  *   SV-1 After a failure nothing is written and all values that are read are zero.
@@ -33,7 +33,7 @@
 
 enum {
     CHECKPOINT_CHUNK_BYTES = 48 * 1024, /* with its header */
-    CHECKPOINT_VERSION = 7,             /* of all visitors */
+    CHECKPOINT_VERSION = 8,             /* of all visitors */
 };
 
 #define CHECKPOINT_MAX UINT32_MAX /* limit of counts that have no other */
