@@ -189,7 +189,8 @@ uint64_t incremental_import_cut_ns(const struct incremental_import *incremental)
            >> CLOCK_MAP_FRACTION_BITS;
 }
 
-/* The mark in fixed point, at most until_ns, and before the time of a cut. */
+/* The mark in fixed point, at most until_ns, and before the time of a cut. If one program alone
+ * requests cuts, later ones have later times. */
 static uint64_t mark_before(const struct incremental_import *incremental, uint64_t until_ns)
 {
     const struct log_set *logs = incremental->import.logs;
@@ -198,7 +199,8 @@ static uint64_t mark_before(const struct incremental_import *incremental, uint64
     uint64_t last_ns = until_ns > logs->origin_ns ? until_ns - logs->origin_ns : 0;
     uint64_t cut_ns = incremental->cut ? incremental_import_cut_ns(incremental) : 0;
 
-    if (cut_ns && cut_ns <= last_ns)
+    bool is_alone = logs->n_inputs == 1 && !incremental->is_bounded;
+    if (cut_ns && (is_alone || cut_ns <= last_ns))
         last_ns = cut_ns - 1;
     if (last_ns > mark >> CLOCK_MAP_FRACTION_BITS)
         return mark;
