@@ -18,11 +18,10 @@ bool incremental_import_is_done(const struct incremental_import *incremental, ui
 
 /* ---- what is visited ---- */
 
-/* Data needed to construct the rest: limits, capacities and clocks. */
+/* Data needed to construct the rest: capacities and clocks. */
 static void visit_head(struct incremental_import *incremental, struct statistics_room *room,
                        struct checkpoint_io *io)
 {
-    CHECKPOINT_IMAGE(io, &incremental->limits);
     checkpoint_io_u32(io, &room->n_processes);
     checkpoint_io_u32(io, &room->n_threads);
     checkpoint_io_u32(io, &room->n_backtraces);

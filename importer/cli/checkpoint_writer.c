@@ -30,23 +30,26 @@ static void reserve(const struct checkpoint_writer *follower, struct state_write
         (void)state_writer_reserve(*writer, n_bytes);
 }
 
-int checkpoint_writer_begin(struct checkpoint_writer *follower, const char *log_path,
-                            struct incremental_import *incremental, struct error *err)
+void checkpoint_writer_begin(struct checkpoint_writer *follower, const char *log_path)
+{
+    *follower = (struct checkpoint_writer){
+        .log_path = log_path, .checkpoint_io_bytes = log_rotation_state_bytes(log_path)};
+    reserve(follower, &follower->next);
+    if (!follower->checkpoint_io_bytes)
+        reserve(follower, &follower->spare);
+}
+
+int checkpoint_writer_load(struct checkpoint_writer *follower,
+                           struct incremental_import *incremental, struct error *err)
 {
     struct state_reader *reader;
-    int code = state_reader_open(log_path, &reader, err);
+    int code = state_reader_open(follower->log_path, &reader, err);
 
-    *follower = (struct checkpoint_writer){.log_path = log_path};
     if (code == 0 && reader) {
         struct checkpoint_io_source source = state_reader_source(reader);
-        follower->checkpoint_io_bytes = log_rotation_state_bytes(log_path);
         code = incremental_import_load(incremental, &source, err);
         state_reader_close(reader);
     }
-    if (code == 0)
-        reserve(follower, &follower->next);
-    if (code == 0 && !follower->checkpoint_io_bytes)
-        reserve(follower, &follower->spare);
     return code;
 }
 

@@ -44,9 +44,12 @@ struct checkpoint_writer {
     uint64_t hurry_ns; /* earliest time of one that is due to low disk space or a backlog */
 };
 
-/* Call it before the first advance. Loads the log's checkpoint, if there is one. */
-int checkpoint_writer_begin(struct checkpoint_writer *follower, const char *log_path,
-                            struct incremental_import *incremental, struct error *err);
+/* Reserves space for the first checkpoints. */
+void checkpoint_writer_begin(struct checkpoint_writer *follower, const char *log_path);
+
+/* Before the first advance: loads the log's checkpoint, if there is one. */
+int checkpoint_writer_load(struct checkpoint_writer *follower,
+                           struct incremental_import *incremental, struct error *err);
 
 /* True if there are enough new events, or little enough disk space, for an import. */
 bool checkpoint_writer_is_due(const struct checkpoint_writer *follower);

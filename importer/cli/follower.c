@@ -36,6 +36,7 @@ struct follower {
     struct incremental_import *incremental;
     struct checkpoint_writer state;
     bool has_state;
+    bool has_failed; /* of a bounded log: the checkpoint could not be loaded */
     uint64_t due_ns; /* of the next round */
 };
 
@@ -58,20 +59,19 @@ static uint64_t end_of_certain(const struct follower *follower)
     return now_ns > margin_ns ? now_ns - margin_ns : 0;
 }
 
-/* Continues with the last checkpoint of a bounded log. */
+/* Continues with the last checkpoint of a bounded log. Without it nothing may be imported. */
 static int begin(struct follower *follower, struct error *err)
 {
-    checkpoint_writer_done(&follower->state);
     incremental_import_close(follower->incremental);
     follower->incremental = NULL;
     int code =
         incremental_import_open(follower->options, follower->progress, &follower->incremental, err);
 
     if (code == 0 && follower->has_state) {
-        incremental_import_be_bounded(follower->incremental, NULL);
-        code = checkpoint_writer_begin(&follower->state, follower->options->logs[0],
-                                       follower->incremental, err);
+        incremental_import_be_bounded(follower->incremental);
+        code = checkpoint_writer_load(&follower->state, follower->incremental, err);
     }
+    follower->has_failed = code != 0;
     return code;
 }
 
@@ -225,11 +225,13 @@ int follower_run(const struct import_options *options, bool has_state, struct pr
                                 .progress = progress,
                                 .due_ns = monotonic_now_ns() + MIN_REST_NS};
     bool is_asked_for = true;
+    if (has_state)
+        checkpoint_writer_begin(&follower.state, options->logs[0]);
     int code = begin(&follower, err);
 
-    while (code == 0 && is_asked_for && !is_interrupted(&follower)) {
+    while (code == 0 && is_asked_for && !follower.has_failed && !is_interrupted(&follower)) {
         if (wait_for_request(&follower))
-            is_asked_for = take(&follower) && !incremental_import_is_lost(follower.incremental);
+            is_asked_for = take(&follower);
         else if (has_state)
             code = make_bounded_round(&follower, err);
         else if (!is_interrupted(&follower))

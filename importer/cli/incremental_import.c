@@ -14,10 +14,8 @@ enum {
     MIN_THREADS = 256,
     MIN_BACKTRACES = 1 << 16,
     MIN_POOLS = 64,
+    MAX_ROWS = 1 << 16, /* of a bounded log, of each kind of event that has one */
 };
-
-static const struct statistics_limits usual_limits = {
-    .extents = 1 << 14, .windows = 1 << 14, .pairs = 32, .rows = 1 << 16};
 
 int incremental_import_open(const struct import_options *options, struct progress *progress,
                             struct incremental_import **ret, struct error *err)
@@ -191,7 +189,8 @@ uint64_t incremental_import_cut_ns(const struct incremental_import *incremental)
            >> CLOCK_MAP_FRACTION_BITS;
 }
 
-/* The mark in fixed point, at most until_ns, and before the time of a cut. */
+/* The mark in fixed point, at most until_ns, and before the time of a cut. If one program alone
+ * requests cuts, later ones have later times. */
 static uint64_t mark_before(const struct incremental_import *incremental, uint64_t until_ns)
 {
     const struct log_set *logs = incremental->import.logs;
@@ -200,18 +199,17 @@ static uint64_t mark_before(const struct incremental_import *incremental, uint64
     uint64_t last_ns = until_ns > logs->origin_ns ? until_ns - logs->origin_ns : 0;
     uint64_t cut_ns = incremental->cut ? incremental_import_cut_ns(incremental) : 0;
 
-    if (cut_ns && cut_ns <= last_ns)
+    bool is_alone = logs->n_inputs == 1 && !incremental->is_bounded;
+    if (cut_ns && (is_alone || cut_ns <= last_ns))
         last_ns = cut_ns - 1;
     if (last_ns > mark >> CLOCK_MAP_FRACTION_BITS)
         return mark;
     return last_ns << CLOCK_MAP_FRACTION_BITS;
 }
 
-void incremental_import_be_bounded(struct incremental_import *incremental,
-                                   const struct statistics_limits *limits)
+void incremental_import_be_bounded(struct incremental_import *incremental)
 {
     incremental->is_bounded = true;
-    incremental->limits = limits ? *limits : usual_limits;
 }
 
 static void at_least(uint32_t *room, uint32_t least)
@@ -234,7 +232,7 @@ int incremental_import_make_statistics(struct incremental_import *incremental,
 
     if (code)
         return code;
-    row_spool_bound(import->kept, incremental->limits.rows);
+    row_spool_bound(import->kept, incremental->is_bounded ? MAX_ROWS : 0);
     at_least(&room.n_processes, least->n_processes);
     at_least(&room.n_threads, least->n_threads);
     at_least(&room.n_backtraces, least->n_backtraces);
@@ -247,7 +245,7 @@ int incremental_import_make_statistics(struct incremental_import *incremental,
     if (code == 0)
         statistics_leave_rows_out(import->statistics);
     if (code == 0 && incremental->is_bounded)
-        statistics_bound(import->statistics, &incremental->limits);
+        statistics_bound(import->statistics);
     return code;
 }
 

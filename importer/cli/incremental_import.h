@@ -52,10 +52,9 @@ struct incremental_import;
 int incremental_import_open(const struct import_options *options, struct progress *progress,
                             struct incremental_import **ret, struct error *err);
 
-/* Before the first advance: the log is bounded, so imported segments may be removed from it.
- * limits: of data that would grow as long as the program runs; NULL: the usual ones. */
-void incremental_import_be_bounded(struct incremental_import *incremental,
-                                   const struct statistics_limits *limits);
+/* Before the first advance: the log is bounded, so imported segments may be removed from it, and
+ * data that would grow as long as the program runs has limits. */
+void incremental_import_be_bounded(struct incremental_import *incremental);
 
 /* Accepts NULL. */
 void incremental_import_close(struct incremental_import *incremental);
@@ -90,8 +89,8 @@ bool incremental_import_is_growing(const struct incremental_import *incremental)
 int incremental_import_save(struct incremental_import *incremental,
                             const struct checkpoint_io_sink *sink, struct error *err);
 
-/* Instead of the first advance: loads a saved state of this recording (KI-4) with its limits, and
- * opens its logs. The import is bounded from then on. */
+/* Instead of the first advance: loads a saved state of this recording (KI-4), and opens its
+ * logs. The import is bounded from then on. */
 int incremental_import_load(struct incremental_import *incremental,
                             const struct checkpoint_io_source *source, struct error *err);
 
@@ -135,7 +134,6 @@ struct incremental_import {
     size_t n_pasts, pasts_capacity;
     const struct import_options *cut; /* while an advance is for this cut; NULL: none */
     const char *why;                  /* the log does not continue the kept part; NULL: it does */
-    struct statistics_limits limits;  /* if is_bounded */
     bool keeps_logs;                  /* the next advance does not open them again */
     bool is_bounded;                  /* imported segments may be removed */
     bool is_lost;

@@ -185,8 +185,10 @@ static int cut_logs(struct incremental_import *incremental, const struct import_
 
     if (code == 0
         && !statistics_continue(import->statistics, log_set_definitions(import->logs),
-                                &import->ids))
+                                &import->ids)) {
+        incremental_import_forget(incremental);
         code = error_set(err, ERROR_FORMAT, "the log cannot be cut at this time");
+    }
     if (code == 0 && options->run_id && !log_set_keep_only_run(import->logs, options->run_id))
         code = error_set(err, ERROR_NOT_FOUND,
                          "the log of the requesting process is not among those of its run");

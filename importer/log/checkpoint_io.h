@@ -33,7 +33,7 @@
 
 enum {
     CHECKPOINT_CHUNK_BYTES = 48 * 1024, /* with its header */
-    CHECKPOINT_VERSION = 7,             /* of all visitors */
+    CHECKPOINT_VERSION = 8,             /* of all visitors */
 };
 
 #define CHECKPOINT_MAX UINT32_MAX /* limit of counts that have no other */

@@ -16,14 +16,6 @@ struct statistics_ids {
     const uint32_t *threads, *backtraces, *pools;
 };
 
-/* Limits for rows that would grow as long as the program runs; 0: unlimited. */
-struct statistics_limits {
-    size_t extents; /* heap_ranges.h */
-    size_t windows; /* per process: windows.h */
-    size_t pairs;   /* of stacks, and of threads: totals.h */
-    size_t rows;    /* of each kind of event that has one: row_spool.h */
-};
-
 /* Capacities. */
 struct statistics_room {
     uint32_t n_processes, n_threads, n_backtraces, n_pools;

@@ -7,6 +7,13 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+/* Of a bounded log. */
+enum {
+    MAX_EXTENTS = 1 << 14, /* of a process */
+    MAX_WINDOWS = 1 << 14, /* of a process */
+    MAX_PAIRS = 32,        /* of stacks, and of threads (totals.h) */
+};
+
 /* ---- totals of realloc chains ---- */
 
 enum {
@@ -141,7 +148,7 @@ static struct pairing_process traits_of(const struct definitions_process *proces
 
 static void bound_process(struct statistics *statistics, struct process_statistics *process)
 {
-    process->windows.most = statistics->limits.windows;
+    process->windows.most = statistics->is_bounded ? MAX_WINDOWS : 0;
 }
 
 static void process_begin(struct statistics *statistics, uint32_t id)
@@ -272,14 +279,13 @@ void statistics_leave_rows_out(struct statistics *statistics)
         pool_blocks_leave_rows_out(statistics->pools);
 }
 
-void statistics_bound(struct statistics *statistics, const struct statistics_limits *limits)
+void statistics_bound(struct statistics *statistics)
 {
-    statistics->limits = *limits;
     statistics->is_bounded = true;
     pool_blocks_free(statistics->pools);
     statistics->pools = NULL;
-    heap_ranges_bound(statistics->heaps, limits->extents);
-    totals_bound(statistics->totals, limits->pairs);
+    heap_ranges_bound(statistics->heaps, MAX_EXTENTS);
+    totals_bound(statistics->totals, MAX_PAIRS);
     for (uint32_t id = 1; id <= statistics->n_processes; id++)
         bound_process(statistics, &statistics->processes[id]);
 }

@@ -77,7 +77,7 @@ void statistics_leave_rows_out(struct statistics *statistics);
 
 /* Bounds what would grow with the recording, and leaves out phases, pools and objects. Before the
  * first event. */
-void statistics_bound(struct statistics *statistics, const struct statistics_limits *limits);
+void statistics_bound(struct statistics *statistics);
 
 enum statistics_bounded {
     STATISTICS_EXTENTS,
@@ -282,7 +282,6 @@ struct statistics {
     struct moment_blocks *blocks;             /* NULL: rows say which were live at the moments */
     struct leaked_blocks left;                /* statistics_keep_leaked */
     struct statistics_room room;
-    struct statistics_limits limits;
     bool is_bounded;
     uint64_t n_ignored[STATISTICS_BOUNDED_KINDS]; /* is_bounded: phases, walks, pool blocks */
     uint32_t n_processes;                         /* begun */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* saved_import [-l LIMIT] LOG DATABASE SHARES: the import of a recording in pieces. Up to each
+/* saved_import LOG DATABASE SHARES: the import of a recording in pieces. Up to each
  * share of its time (in thousandths) a process of its own takes what came since, and leaves what it
  * keeps as a state beside the database, for the next one; the last one writes the database. Prints
- * how large each state was. -l: no more than so many windows and pairs have rows of their own. */
+ * how large each state was. */
 #include "importer/cli/incremental_import.h"
 #include "importer/read/log_set.h"
-#include "importer/totals/stable_numbers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +17,6 @@ static char g_path[4096];
 static FILE *g_file;
 static uint64_t g_n_bytes;
 static uint8_t g_chunk[CHECKPOINT_CHUNK_BYTES];
-static size_t g_limit;
 
 static int put(void *context, const void *chunk, size_t n_bytes, struct error *err)
 {
@@ -73,16 +71,6 @@ static int save(struct incremental_import *incremental, struct error *err)
     return code;
 }
 
-/* As the recorder of a bounded log does at its beginning; an import that continues from its
- * checkpoint has all from there on. */
-static void be_bounded(struct incremental_import *incremental)
-{
-    const struct statistics_limits limits = {
-        .extents = g_limit, .windows = g_limit, .pairs = g_limit};
-
-    incremental_import_be_bounded(incremental, g_limit ? &limits : NULL);
-}
-
 /* until_ns 0: the last piece. */
 static int run_piece(const struct import_options *options, bool is_first, uint64_t until_ns,
                      struct error *err)
@@ -96,7 +84,7 @@ static int run_piece(const struct import_options *options, bool is_first, uint64
     if (code)
         return code;
     if (is_first)
-        be_bounded(incremental);
+        incremental_import_be_bounded(incremental);
     else
         code = load(incremental, err);
     if (code == 0)
@@ -148,11 +136,6 @@ static int find_times(const struct import_options *options, uint64_t *ret_origin
 
 int main(int argc, char **argv)
 {
-    if (argc > 2 && strcmp(argv[1], "-l") == 0) {
-        g_limit = strtoull(argv[2], NULL, 10);
-        argv += 2;
-        argc -= 2;
-    }
     if (argc < 4)
         return 2;
     const char *const logs[] = {argv[1]};

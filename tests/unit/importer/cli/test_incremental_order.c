@@ -188,7 +188,7 @@ static struct incremental_import *open_sole(const struct import_options *options
 
     progress_init(progress, NULL, NULL);
     assert_int_equal(incremental_import_open(options, progress, &incremental, NULL), 0);
-    incremental_import_be_bounded(incremental, NULL);
+    incremental_import_be_bounded(incremental);
     return incremental;
 }
 
