@@ -4,21 +4,6 @@
 #include "lib/base/units.h"
 #include "tests/lib/unit.h"
 
-TEST(bytes_are_short_and_binary)
-{
-    char text[UNITS_TEXT_BYTES];
-
-    assert_string_equal(units_format_bytes(0, text), "0 B");
-    assert_string_equal(units_format_bytes(1023, text), "1023 B");
-    assert_string_equal(units_format_bytes(1024, text), "1.0 KiB");
-    assert_string_equal(units_format_bytes(39007027, text), "37.2 MiB");
-    assert_string_equal(units_format_bytes(1048575, text), "1.0 MiB");
-    assert_string_equal(units_format_bytes(500 * 1024, text), "500 KiB");
-    assert_string_equal(units_format_bytes(-2048, text), "-2.0 KiB");
-    assert_string_equal(units_format_bytes(INT64_MAX, text), "8.0 EiB");
-    assert_string_equal(units_format_bytes(INT64_MIN, text), "-8.0 EiB");
-}
-
 TEST(durations_choose_their_unit)
 {
     char text[UNITS_TEXT_BYTES];
@@ -32,16 +17,6 @@ TEST(durations_choose_their_unit)
     assert_string_equal(units_format_duration(INT64_C(252000000000), text), "4m12s");
     assert_string_equal(units_format_duration(INT64_C(7384000000000), text), "2h03m04s");
     assert_string_equal(units_format_duration(INT64_C(270000000000000), text), "3d03h00m");
-}
-
-TEST(counts_are_grouped)
-{
-    char text[UNITS_TEXT_BYTES];
-
-    assert_string_equal(units_format_count(7, text), "7");
-    assert_string_equal(units_format_count(12904, text), "12,904");
-    assert_string_equal(units_format_count(-1234567, text), "-1,234,567");
-    assert_string_equal(units_format_count(INT64_MIN, text), "-9,223,372,036,854,775,808");
 }
 
 TEST(shares_never_round_to_all_or_nothing)
@@ -88,28 +63,6 @@ TEST(bad_sizes_are_refused)
         assert_int_equal(err.code, ERROR_USAGE);
     }
     assert_int_equal(value, 4711);
-}
-
-static void assert_ns(const char *text, uint64_t expected)
-{
-    uint64_t value = 0;
-
-    assert_int_equal(units_parse_duration(text, &value, NULL), 0);
-    assert_int_equal(value, expected);
-}
-
-TEST(times_are_parsed)
-{
-    assert_ns("2", UINT64_C(2000000000));
-    assert_ns("0.2", UINT64_C(200000000));
-    assert_ns("100ms", UINT64_C(100000000));
-    assert_ns("5us", 5000);
-    assert_ns("7ns", 7);
-    assert_ns("4m12s", UINT64_C(252000000000));
-    assert_ns("4h3m2s", UINT64_C(14582000000000));
-    assert_ns("1 h 30 min", UINT64_C(5400000000000));
-    assert_ns("1d", UINT64_C(86400000000000));
-    assert_ns("1.000000001s", UINT64_C(1000000001));
 }
 
 TEST(bad_times_are_refused)
