@@ -576,15 +576,3 @@ void event_stream_close(struct event_stream *stream)
     free(stream->heap);
     free(stream);
 }
-
-double event_stream_progress(const struct event_stream *stream)
-{
-    uint64_t total = stream->sources.set->total_bytes;
-
-    if (stream->heaptrack)
-        return heaptrack_events_progress(stream->heaptrack);
-    if (total == 0 || stream->n_opened == stream->sources.set->n_order)
-        return 1.0;
-    /* a segment that was packed since it was listed may be longer */
-    return stream->opened_bytes < total ? (double)stream->opened_bytes / (double)total : 1.0;
-}
