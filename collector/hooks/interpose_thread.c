@@ -251,7 +251,29 @@ static bool is_fork(long number, const long *a)
            || ((number == SYS_clone || number == SYS_clone3) && !(flags & CLONE_VM));
 }
 
-COMMON_NAME(syscall) long mtrace_wrap_syscall(long number, ...)
+#ifdef __x86_64__
+
+/* Jumps to libc's function, except for calls that the collector must notice. A thread that waits in
+ * syscall(), as Rust's do, is thus outside the collector, where a detach finds a safe point. In
+ * assembly: a call from C would copy arguments and leave a frame. */
+COMMON_NAME(syscall) __attribute__((naked)) void mtrace_wrap_syscall(void)
+{
+    __asm__("cmp %0, %%rdi; je 1f; cmp %1, %%rdi; je 1f; cmp %2, %%rdi; je 1f;"
+            "cmp %3, %%rdi; je 1f; cmp %4, %%rdi; je 1f;"
+            "mov %5, %%rax; test %%rax, %%rax; je 1f; jmp *%%rax;"
+            "1: xor %%eax, %%eax; jmp noticed_syscall"
+            :
+            : "i"(SYS_prctl), "i"(SYS_seccomp), "i"(SYS_clone), "i"(SYS_clone3),
+              "i"(ARCH_SYSTEM_CALL_FORK), "m"(g_real.syscall));
+}
+
+#    define NOTICED_SYSCALL static __attribute__((used))
+#else
+#    define NOTICED_SYSCALL COMMON_NAME(syscall)
+#    define noticed_syscall mtrace_wrap_syscall
+#endif
+
+NOTICED_SYSCALL long noticed_syscall(long number, ...)
 {
     long a[6];
     va_list arguments;

@@ -35,7 +35,11 @@ int mtrace_wrap_brk(void *wanted);
 void *mtrace_wrap_sbrk(intptr_t increment);
 int mtrace_wrap_madvise(void *start, size_t length, int advice);
 int mtrace_wrap_prctl(int option, ...);
+#ifdef __x86_64__
+void mtrace_wrap_syscall(void); /* in assembly, with the arguments of syscall() */
+#else
 long mtrace_wrap_syscall(long number, ...);
+#endif
 int mtrace_wrap_chroot(const char *path);
 int mtrace_wrap_daemon(int keeps_directory, int keeps_descriptors);
 

@@ -11,6 +11,7 @@ ended     a program that ends during --attach is reported as ended
 waits     waits of a thread that was attached by, or only looked at, end neither early nor by EINTR
 awkward   pages that ld.so protects were made writable; the first thread is in vfork; modules are unloaded, seen and unseen; the program has its own allocator, or is at its end
 redis     rounds on a redis-server under redis-benchmark: all requests are answered
+parked    a thread that waits in libc's syscall() again and again, as Rust's do, does not keep --detach waiting
 patient   a thread that is nearly always in its own allocator: --detach waits for it, reports that, and uses little CPU
 slow      the recorder, or the process that requests a detach, is not scheduled between its steps
 scheduled attaching changes the scheduling of no thread, and mtrace-record does not raise its own
@@ -779,6 +780,32 @@ def test_ended(folder):
             raise Failure(f"of a program that ended meanwhile it says: {said}")
         if list(folder.iterdir()):
             raise Failure(f"files are left: {list(folder.iterdir())}")
+
+
+PARKED = """#include <linux/futex.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static int word;
+int main(void)
+{
+    for (;;) {
+        struct timespec time = {0, 100 * 1000 * 1000};
+        syscall(SYS_futex, &word, FUTEX_WAIT, 0, &time, NULL, 0);
+        free(malloc(100));
+    }
+}
+"""
+
+
+def test_parked(folder):
+    process = start(compiled(folder, "parked", PARKED))
+    recorder = attach(process.pid, folder / "run.dat")
+    ended_by_detach = detach(process.pid, recorder)
+    if process.poll() is not None:
+        raise Failure(f"the program ended with {process.returncode}, {ended_by_detach}")
+    is_as_before(process)
 
 
 class Workload:
