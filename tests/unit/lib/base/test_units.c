@@ -4,6 +4,21 @@
 #include "lib/base/units.h"
 #include "tests/lib/unit.h"
 
+TEST(bytes_are_short_and_binary)
+{
+    char text[UNITS_TEXT_BYTES];
+
+    assert_string_equal(units_format_bytes(0, text), "0 B");
+    assert_string_equal(units_format_bytes(1023, text), "1023 B");
+    assert_string_equal(units_format_bytes(1024, text), "1.0 KiB");
+    assert_string_equal(units_format_bytes(39007027, text), "37.2 MiB");
+    assert_string_equal(units_format_bytes(1048575, text), "1.0 MiB");
+    assert_string_equal(units_format_bytes(500 * 1024, text), "500 KiB");
+    assert_string_equal(units_format_bytes(-2048, text), "-2.0 KiB");
+    assert_string_equal(units_format_bytes(INT64_MAX, text), "8.0 EiB");
+    assert_string_equal(units_format_bytes(INT64_MIN, text), "-8.0 EiB");
+}
+
 TEST(durations_choose_their_unit)
 {
     char text[UNITS_TEXT_BYTES];
