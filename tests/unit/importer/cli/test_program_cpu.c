@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* CPU time of recorded processes: two children work, and wait4 returns the same. */
 #include "importer/cli/program_cpu.h"
-#include "tests/lib/unit.h"
 
+#include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
 
 #define WORK_NS UINT64_C(50000000)
 
@@ -49,7 +55,7 @@ static uint64_t end_worker(pid_t pid)
            + (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
 }
 
-TEST(sums_of_those_that_are_asked_for)
+static void sums_of_those_that_are_asked_for(void **state)
 {
     pid_t workers[] = {start_worker(), start_worker()};
     struct definitions_process processes[] = {{0},
@@ -60,6 +66,7 @@ TEST(sums_of_those_that_are_asked_for)
     struct definitions definitions = {.processes = processes, .n_processes = 4};
     struct program_cpu cpu = {.n = 0};
 
+    (void)state;
     uint64_t before_ns = program_cpu_ns(&cpu, &definitions);
     uint64_t first_ns = end_worker(workers[0]);
     assert_int_equal(program_cpu_ns(&cpu, &definitions), before_ns); /* it keeps what it had */
@@ -72,7 +79,7 @@ TEST(sums_of_those_that_are_asked_for)
 }
 
 /* Another process has the PID of one that ended. */
-TEST(leaves_out_who_has_a_pid_now)
+static void leaves_out_who_has_a_pid_now(void **state)
 {
     pid_t other = start_worker();
     struct definitions_process processes[] = {{0},
@@ -81,7 +88,16 @@ TEST(leaves_out_who_has_a_pid_now)
     struct definitions definitions = {.processes = processes, .n_processes = 2};
     struct program_cpu cpu = {.n = 0};
 
+    (void)state;
     assert_int_equal(program_cpu_ns(&cpu, &definitions), 0);
     (void)end_worker(other);
     program_cpu_done(&cpu);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sums_of_those_that_are_asked_for),
+                                       cmocka_unit_test(leaves_out_who_has_a_pid_now)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
