@@ -308,11 +308,6 @@ long sys_map_file(int fd, uint64_t offset, size_t size_bytes)
     return map(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
 }
 
-long sys_map_readable(int fd, size_t size_bytes)
-{
-    return map(NULL, size_bytes, PROT_READ, MAP_SHARED, fd, 0);
-}
-
 long sys_map_code(uintptr_t address, size_t size_bytes)
 {
     return map((void *)address, size_bytes, PROT_READ | PROT_EXEC,

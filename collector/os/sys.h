@@ -64,8 +64,7 @@ long sys_getcwd(char *buffer, size_t size_bytes);
 /* Private zeroed memory, or a shared mapping of a file; negative errno or the address. */
 long sys_map_private(size_t size_bytes);
 long sys_map_file(int fd, uint64_t offset, size_t size_bytes);
-/* Read-only. Access beyond the end of the file raises SIGBUS. */
-long sys_map_readable(int fd, size_t size_bytes);
+
 /* Replaces a mapping by private zeroed memory. */
 long sys_map_over(void *start, size_t size_bytes);
 /* Private memory for code at that address, not writable; -EEXIST: something is there. A kernel

@@ -32,7 +32,6 @@ struct event_stream {
     uint64_t mark;          /* UINT64_MAX: the end of the log */
     uint64_t reported_mark; /* SX-4: earlier events are handed out at this time; 0: none */
     uint64_t bound;         /* the root is next while its key is less; 0: unknown */
-    uint64_t opened_bytes;
     struct log_damage_report ignored; /* receives the damage of a second reading */
     bool is_cut; /* everything that follows is after the end in the set's options */
 };
@@ -171,12 +170,10 @@ static int open_next(struct event_stream *stream, struct error *err)
 {
     struct log_set *set = stream->sources.set;
     struct loaded_segment *loaded = read_ahead_take(stream->sources.ahead);
-    const struct segment_place *place = &set->order[stream->n_opened];
     int r;
 
     if (!loaded) /* the only reason for an early end */
         return error_set(err, ERROR_NOMEM, "out of memory");
-    stream->opened_bytes += set->inputs[place->input]->segments.refs[place->ref].raw_bytes;
     stream->n_opened++;
     stream->next_due =
         stream->n_opened < set->n_order ? set->order[stream->n_opened].first_time : UINT64_MAX;
@@ -564,16 +561,4 @@ void event_stream_close(struct event_stream *stream)
         read_ahead_close(stream->sources.ahead);
     free(stream->heap);
     free(stream);
-}
-
-double event_stream_progress(const struct event_stream *stream)
-{
-    uint64_t total = stream->sources.set->total_bytes;
-
-    if (stream->heaptrack)
-        return heaptrack_events_progress(stream->heaptrack);
-    if (total == 0 || stream->n_opened == stream->sources.set->n_order)
-        return 1.0;
-    /* a segment that was packed since it was listed may be longer */
-    return stream->opened_bytes < total ? (double)stream->opened_bytes / (double)total : 1.0;
 }

@@ -50,7 +50,4 @@ int event_stream_next(struct event_stream *stream, struct event *ret_event, stru
 int event_stream_take(struct event_stream *stream, struct event *events, size_t most, size_t *ret_n,
                       struct error *err);
 
-/* Fraction that was read, 0 to 1, by bytes. */
-double event_stream_progress(const struct event_stream *stream);
-
 #endif

@@ -57,12 +57,6 @@ void heaptrack_events_close(struct heaptrack_events *events)
     free(events);
 }
 
-double heaptrack_events_progress(const struct heaptrack_events *events)
-{
-    uint64_t total = events->text.size_bytes;
-    return total == 0 ? 1.0 : (double)heaptrack_text_read_bytes(&events->text) / (double)total;
-}
-
 /* Spreads events evenly between the clock lines around them, each at least 1 ns later, so that a
  * peak between two events of one ms is visible. */
 static uint64_t next_time(struct heaptrack_events *events)

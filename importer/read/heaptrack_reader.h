@@ -79,9 +79,6 @@ void heaptrack_events_close(struct heaptrack_events *events);
 /* Returns 1 and an event, 0 at the end, negative on failure. */
 int heaptrack_events_next(struct heaptrack_events *events, struct event *ret, struct error *err);
 
-/* Fraction of the file that was read, 0 to 1. */
-double heaptrack_events_progress(const struct heaptrack_events *events);
-
 /* ---- for heaptrack_events.c and heaptrack_modules.c ---- */
 
 /* A `c` line. */

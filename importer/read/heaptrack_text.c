@@ -240,8 +240,3 @@ int heaptrack_text_next(struct heaptrack_text *text, char **ret_line, size_t *re
         }
     }
 }
-
-uint64_t heaptrack_text_read_bytes(const struct heaptrack_text *text)
-{
-    return text->codec->read_bytes;
-}

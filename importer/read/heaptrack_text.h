@@ -49,7 +49,4 @@ void heaptrack_text_close(struct heaptrack_text *text);
 int heaptrack_text_next(struct heaptrack_text *text, char **ret_line, size_t *ret_length,
                         struct error *err);
 
-/* Bytes of the file read so far. */
-uint64_t heaptrack_text_read_bytes(const struct heaptrack_text *text);
-
 #endif

@@ -154,7 +154,6 @@ static int add_place(struct log_set *set, size_t input_index, size_t ref_index, 
     order[set->n_order++] = (struct segment_place){.first_time = time > slack ? time - slack : 0,
                                                    .input = (uint32_t)input_index,
                                                    .ref = (uint32_t)ref_index};
-    set->total_bytes += ref->raw_bytes;
     return 0;
 }
 
@@ -215,9 +214,7 @@ void log_set_skip_done(struct log_set *set, const struct stream_state *state)
         const struct log_segment_ref *ref = &input->segments.refs[set->order[i].ref];
         const struct segment_position *position =
             stream_state_find(state, input->header.run_id, ref->sequence);
-        if (position && position->is_done)
-            set->total_bytes -= ref->raw_bytes;
-        else
+        if (!position || !position->is_done)
             set->order[n++] = set->order[i];
     }
     set->n_order = n;

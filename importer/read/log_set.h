@@ -165,10 +165,9 @@ struct log_set {
     uint64_t opened_ns; /* CLOCK_MONOTONIC before anything was read */
     struct segment_place *order;
     size_t n_order, order_capacity;
-    size_t n_segments;    /* including skipped ones */
-    uint64_t n_events;    /* as log_set_estimated_events */
-    uint64_t total_bytes; /* payloads of `order` */
-    struct pack *pack;    /* for reading in the caller's thread */
+    size_t n_segments; /* including skipped ones */
+    uint64_t n_events; /* as log_set_estimated_events */
+    struct pack *pack; /* for reading in the caller's thread */
     /* source of events and samples instead of segments; or NULL */
     struct heaptrack_reader *heaptrack;
 };

@@ -48,11 +48,6 @@ static const struct export_format *find_format(const char *name)
     return NULL;
 }
 
-const char *cmd_export_format_name(size_t index)
-{
-    return index < N_FORMATS ? formats[index].name : NULL;
-}
-
 /* "flamegraph.pl, heaptrack or json" */
 static const char *list_formats(char text[FORMAT_LIST_BYTES])
 {

@@ -11,8 +11,6 @@
 struct error;
 struct query;
 
-/* Names of the formats, from index 0 on; NULL behind the last one. */
-const char *cmd_export_format_name(size_t index);
 bool cmd_export_has_format(const char *name);
 
 /* The install function. Formats that are made of rows need no filtered totals. */

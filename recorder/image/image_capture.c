@@ -571,11 +571,6 @@ int image_capture_write(const struct image_capture *capture, const char *target,
     return image_writer_write(&contents, target, err);
 }
 
-uint64_t image_capture_pause_ns(const struct image_capture *capture)
-{
-    return capture->header.pause_ns;
-}
-
 void image_capture_free(struct image_capture *capture)
 {
     if (!capture)

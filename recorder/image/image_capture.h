@@ -41,9 +41,6 @@ int image_capture_take(const struct image_request *request, struct image_capture
 /* Writes the image; see image_writer_write. */
 int image_capture_write(const struct image_capture *capture, const char *target, struct error *err);
 
-/* For how long the process stood still. */
-uint64_t image_capture_pause_ns(const struct image_capture *capture);
-
 /* Takes NULL. */
 void image_capture_free(struct image_capture *capture);
 

@@ -832,13 +832,14 @@ class Workload:
 
 
 def test_waits(folder):
-    for how in ("epoll", "poll", "nanosleep"):
-        program = Workload(folder, "attached", how)
-        for i in range(3):
-            recorder = attach(program.process.pid, folder / "run.dat")
-            time.sleep(0.3 * i)
-            detach(program.process.pid, recorder)
-            time.sleep(1.2)
+    programs = {how: Workload(folder, "attached", how) for how in ("epoll", "poll", "nanosleep")}
+    for i in range(3):
+        recorders = [(program.process.pid, attach(program.process.pid, folder / f"{how}.dat")) for how, program in programs.items()]
+        time.sleep(0.3 * i)
+        for pid, recorder in recorders:
+            detach(pid, recorder)
+        time.sleep(1.2)
+    for how, program in programs.items():
         program.check(how)
     program = Workload(folder, "attached", "alarmed")
     for _ in range(12):

@@ -553,10 +553,7 @@ static void ask_by_line(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } parts[] = {
+    static const struct workload_part parts[] = {
         {"senseless", senseless},       {"unread", unread},
         {"together", together},         {"in_handler", in_handler},
         {"unprivileged", unprivileged}, {"in_child", in_child},
@@ -564,14 +561,7 @@ int main(int argc, char **argv)
         {"without_end", without_end},   {"wait", wait_for_end},
         {"by_line", ask_by_line},       {"outlives", outlives},
         {"left_behind", left_behind},   {"more", more_than_totals},
-        {"quietly", quietly},           {"crowd", crowd},
-    };
+        {"quietly", quietly},           {"crowd", crowd}};
 
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (argc > 1 && strcmp(argv[1], parts[i].name) == 0) {
-            parts[i].run();
-            return 0;
-        }
-    }
-    return 2;
+    return RUN_PART(parts, argc > 1 ? argv[1] : NULL);
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-    BUSY_SECONDS = 8
+    BUSY_SECONDS = 5
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -544,32 +544,21 @@ static void bytehound(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } parts[] = {
-        {"ids", ids},
-        {"nested", nested},
-        {"stale", stale},
-        {"tags", tags},
-        {"ends", ends_elsewhere},
-        {"untracked", untracked},
-        {"switching", switching},
-        {"handed_over", handed_over},
-        {"late", late},
-        {"phases", phases},
-        {"many", many},
-        {"a_million", a_million},
-        {"deep_phases", deep_phases},
-        {"crowd", crowd},
-        {"bytehound", bytehound},
-    };
+    static const struct workload_part parts[] = {{"ids", ids},
+                                                 {"nested", nested},
+                                                 {"stale", stale},
+                                                 {"tags", tags},
+                                                 {"ends", ends_elsewhere},
+                                                 {"untracked", untracked},
+                                                 {"switching", switching},
+                                                 {"handed_over", handed_over},
+                                                 {"late", late},
+                                                 {"phases", phases},
+                                                 {"many", many},
+                                                 {"a_million", a_million},
+                                                 {"deep_phases", deep_phases},
+                                                 {"crowd", crowd},
+                                                 {"bytehound", bytehound}};
 
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (argc > 1 && strcmp(argv[1], parts[i].name) == 0) {
-            parts[i].run();
-            return 0;
-        }
-    }
-    return 2;
+    return RUN_PART(parts, argc > 1 ? argv[1] : NULL);
 }

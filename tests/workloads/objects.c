@@ -558,25 +558,21 @@ static void crowd(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } parts[] = {
-        {"every_call", every_call}, {"shared", shared},
-        {"bad_sizes", bad_sizes},   {"roots", roots},
-        {"many_roots", many_roots}, {"unique", size_of_unique},
-        {"arena", arena},           {"busy", busy},
-        {"not_called", not_called}, {"cycles", cycles},
-        {"twice", twice},           {"growth", growth},
-        {"crowd", crowd},
-    };
+    static const struct workload_part parts[] = {{"every_call", every_call},
+                                                 {"shared", shared},
+                                                 {"bad_sizes", bad_sizes},
+                                                 {"roots", roots},
+                                                 {"many_roots", many_roots},
+                                                 {"unique", size_of_unique},
+                                                 {"arena", arena},
+                                                 {"busy", busy},
+                                                 {"not_called", not_called},
+                                                 {"cycles", cycles},
+                                                 {"twice", twice},
+                                                 {"growth", growth},
+                                                 {"crowd", crowd}};
+    int status = RUN_PART(parts, argc > 1 ? argv[1] : NULL);
 
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (argc > 1 && strcmp(argv[1], parts[i].name) == 0) {
-            parts[i].run();
-            expect("wrong_answers", n_wrong);
-            return 0;
-        }
-    }
-    return 2;
+    expect("wrong_answers", n_wrong);
+    return status;
 }

@@ -270,19 +270,9 @@ static void heaptrack(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } parts[] = {
+    static const struct workload_part parts[] = {
         {"arena", arena},   {"nested", nested},   {"ends", ends}, {"resize", resize},
-        {"misuse", misuse}, {"threads", threads}, {"late", late}, {"heaptrack", heaptrack},
-    };
+        {"misuse", misuse}, {"threads", threads}, {"late", late}, {"heaptrack", heaptrack}};
 
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (argc > 1 && strcmp(argv[1], parts[i].name) == 0) {
-            parts[i].run();
-            return 0;
-        }
-    }
-    return 2;
+    return RUN_PART(parts, argc > 1 ? argv[1] : NULL);
 }

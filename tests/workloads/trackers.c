@@ -846,24 +846,15 @@ static void at_once(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } parts[] = {
+    static const struct workload_part parts[] = {
         {"sizes", sizes},   {"groups", groups},
         {"nested", nested}, {"unreported", unreported},
         {"silent", silent}, {"replaced", replaced},
         {"late", late},     {"never_returns", never_returns},
         {"crowd", crowd},   {"at_once", at_once},
-        {"moves", moves},   {"moves_of_a_crowd", moves_of_a_crowd},
-    };
+        {"moves", moves},   {"moves_of_a_crowd", moves_of_a_crowd}};
+    int status = RUN_PART(parts, argc > 1 ? argv[1] : NULL);
 
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (argc > 1 && strcmp(argv[1], parts[i].name) == 0) {
-            parts[i].run();
-            expect("wrong_answers", g_n_wrong);
-            return g_n_wrong != 0;
-        }
-    }
-    return 2;
+    expect("wrong_answers", g_n_wrong);
+    return g_n_wrong ? 1 : status;
 }

@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define WORKLOAD_INLINE static inline __attribute__((always_inline, unused))
@@ -83,6 +84,27 @@ __attribute__((unused)) static void expect_leak(unsigned long long bytes, unsign
     if (write(STDOUT_FILENO, text, (size_t)n) != n)
         _exit(99);
 }
+
+/* A part of a workload, named by its first argument. */
+struct workload_part {
+    const char *name;
+    void (*run)(void);
+};
+
+/* Runs the part of that name. The status of main. */
+__attribute__((unused)) static int run_part(const struct workload_part *parts, size_t n_parts,
+                                            const char *name)
+{
+    for (size_t i = 0; name && i < n_parts; i++) {
+        if (strcmp(name, parts[i].name) == 0) {
+            parts[i].run();
+            return 0;
+        }
+    }
+    return 2;
+}
+
+#define RUN_PART(parts, name) run_part(parts, sizeof(parts) / sizeof((parts)[0]), name)
 
 __attribute__((unused, noreturn)) static void skip(const char *why)
 {

@@ -27,28 +27,6 @@ static inline bool kernel_copies_own(void)
            && copy == word;
 }
 
-/* MADV_WIPEONFORK, checked in a child: qemu-user reports success without doing it. */
-static inline bool kernel_wipes_on_fork(void)
-{
-    const size_t n_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    char *page = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    int status = -1;
-    pid_t child;
-
-    if (page == MAP_FAILED)
-        return false;
-    page[0] = 1;
-    if (madvise(page, n_bytes, MADV_WIPEONFORK) == 0) {
-        child = fork();
-        if (child == 0)
-            _exit(page[0]);
-        if (child > 0)
-            (void)waitpid(child, &status, 0);
-    }
-    munmap(page, n_bytes);
-    return status == 0;
-}
-
 struct kernel_waiter {
     int ends[2];
     _Atomic long tid;

@@ -43,27 +43,6 @@ static const struct log_node *node_in_log(uint32_t id)
     return NULL;
 }
 
-TEST_WITH(many_nodes_keep_their_ids, open_log, close_log)
-{
-    uint32_t *ids = malloc(N_MANY * sizeof(*ids));
-
-    assert_non_null(ids);
-    for (uint32_t i = 0; i < N_MANY; i++) {
-        uint32_t parent = i < 10 ? LOG_NODE_COMPLETE : ids[i / 2];
-        ids[i] = stack_tree_child(parent, 0x400000 + i * 16, 1, false);
-        assert_true(ids[i] >= LOG_NODE_FIRST);
-    }
-    for (uint32_t i = 0; i < N_MANY; i++) {
-        uint32_t parent = i < 10 ? LOG_NODE_COMPLETE : ids[i / 2];
-        assert_int_equal(stack_tree_child(parent, 0x400000 + i * 16, 1, false), ids[i]);
-        assert_non_null(node_in_log(ids[i]));
-        assert_int_equal(node_in_log(ids[i])->parent, parent);
-    }
-    /* No id was wasted: one thread makes no duplicates. */
-    assert_int_equal(g_log.file->n_nodes, LOG_NODE_FIRST + N_MANY);
-    free(ids);
-}
-
 /* More children than fit where those of a parent are kept together, made between other nodes. */
 TEST_WITH(a_node_of_many_children_finds_them, open_log, close_log)
 {

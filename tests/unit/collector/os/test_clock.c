@@ -26,21 +26,6 @@ static void runs_forward(void)
     }
 }
 
-TEST(monotonic_counts_nanoseconds)
-{
-    struct clock_instant before;
-    struct clock_instant after;
-
-    clock_init(false);
-    assert_int_equal(clock_unit(), LOG_CLOCK_MONOTONIC);
-    runs_forward();
-    before = clock_now();
-    wait_a_little();
-    after = clock_now();
-    assert_true(after.ticks - before.ticks >= 20 * 1000 * 1000);
-    assert_true(after.ticks == after.monotonic_ns);
-}
-
 /* ---- a clock that is interrupted ---- */
 
 static unsigned g_n_late; /* readings that take as long as when other threads run */

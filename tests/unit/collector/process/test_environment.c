@@ -15,52 +15,6 @@ enum {
     N_ROUNDS = 30000
 };
 
-static void assert_left(const char *preload, const char *expected)
-{
-    char text[256] = "";
-    struct fmt out = FMT_BUFFER(text);
-    bool is_any_left = environment_without_us(preload, &out);
-
-    assert_int_equal(is_any_left, expected != NULL);
-    if (expected)
-        assert_string_equal(text, expected);
-}
-
-TEST(our_entry_leaves_what_was_there)
-{
-    assert_left("/usr/lib/mtrace/libmtrace.so", NULL);
-    assert_left("libmtrace.so", NULL);
-    assert_left("/x/libmtrace.so:", "");
-    assert_left("/x/libmtrace.so:liba.so", "liba.so");
-    assert_left("/x/libmtrace.so liba.so:libb.so", "liba.so:libb.so");
-    assert_left("liba.so", "liba.so");
-    assert_left("/x/notlibmtrace.so", "/x/notlibmtrace.so");
-}
-
-/* The array of main's third argument keeps its length: no NULL comes early. */
-TEST(variables_go_and_others_stay_in_order)
-{
-    char preload[] = "LD_PRELOAD=/x/libmtrace.so:liba.so";
-    char recorder[] = "MTRACE_RECORDER=MTRACE_OUTPUT=x";
-    char *initial[] = {(char[]){"A=1"}, preload, recorder, (char[]){"MTRACE_OUTPUT=y"},
-                       (char[]){"B=2"}, NULL};
-    char **old = environ;
-
-    environ = initial;
-    environment_restore(initial);
-    assert_ptr_not_equal(environ, initial);
-    assert_string_equal(environ[0], "A=1");
-    assert_string_equal(environ[1], "LD_PRELOAD=liba.so");
-    assert_string_equal(environ[2], "MTRACE_OUTPUT=y");
-    assert_string_equal(environ[3], "B=2");
-    assert_null(environ[4]);
-    for (unsigned i = 0; i < 4; i++)
-        assert_string_equal(initial[i], environ[i]);
-    assert_string_equal(initial[4], "B=2");
-    assert_null(initial[5]);
-    environ = old;
-}
-
 /* As setenv in a constructor leaves it. */
 TEST(an_array_that_is_not_the_kernels_is_restored_in_place)
 {

@@ -45,19 +45,6 @@ static struct database *create(bool replace)
     return database;
 }
 
-static int64_t count(struct database *database)
-{
-    sqlite3_stmt *statement;
-
-    assert_int_equal(
-        database_prepare(database_sqlite(database), "SELECT count(*) FROM meta", &statement, NULL),
-        0);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    int64_t n = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return n;
-}
-
 static void put(struct database *database, const char *key)
 {
     sqlite3_stmt *insert;
@@ -77,29 +64,6 @@ TEST_WITH(nothing_without_commit, set_up, tear_down)
     assert_int_not_equal(access(target, F_OK), 0);
     database_close(database);
     assert_int_equal(n_files(), 0);
-}
-
-TEST_WITH(replaces_only_when_reported, set_up, tear_down)
-{
-    struct database *database;
-    struct error err;
-
-    database = create(false);
-    put(database, "a");
-    assert_int_equal(database_commit(database, NULL), 0);
-    database_close(database);
-    assert_int_equal(database_create(target, false, 0, NULL, &database, &err), ERROR_EXISTS);
-    assert_non_null(strstr(err.text, "--force"));
-    database_close(create(true)); /* given up: the old one stays */
-    assert_int_equal(database_open(target, &database, NULL), 0);
-    assert_int_equal(count(database), 1);
-    database_close(database);
-    database = create(true);
-    assert_int_equal(database_commit(database, NULL), 0);
-    database_close(database);
-    assert_int_equal(database_open(target, &database, NULL), 0);
-    assert_int_equal(count(database), 0);
-    database_close(database);
 }
 
 /* A database that another process made while this one was written stays. */

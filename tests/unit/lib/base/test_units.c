@@ -46,16 +46,6 @@ TEST(durations_choose_their_unit)
     assert_string_equal(units_format_duration(INT64_C(270000000000000), text), "3d03h00m");
 }
 
-TEST(counts_are_grouped)
-{
-    char text[UNITS_TEXT_BYTES];
-
-    assert_string_equal(units_format_count(7, text), "7");
-    assert_string_equal(units_format_count(12904, text), "12,904");
-    assert_string_equal(units_format_count(-1234567, text), "-1,234,567");
-    assert_string_equal(units_format_count(INT64_MIN, text), "-9,223,372,036,854,775,808");
-}
-
 TEST(shares_never_round_to_all_or_nothing)
 {
     char text[UNITS_TEXT_BYTES];
@@ -100,28 +90,6 @@ TEST(bad_sizes_are_refused)
         assert_int_equal(err.code, ERROR_USAGE);
     }
     assert_int_equal(value, 4711);
-}
-
-static void assert_ns(const char *text, uint64_t expected)
-{
-    uint64_t value = 0;
-
-    assert_int_equal(units_parse_duration(text, &value, NULL), 0);
-    assert_int_equal(value, expected);
-}
-
-TEST(times_are_parsed)
-{
-    assert_ns("2", UINT64_C(2000000000));
-    assert_ns("0.2", UINT64_C(200000000));
-    assert_ns("100ms", UINT64_C(100000000));
-    assert_ns("5us", 5000);
-    assert_ns("7ns", 7);
-    assert_ns("4m12s", UINT64_C(252000000000));
-    assert_ns("4h3m2s", UINT64_C(14582000000000));
-    assert_ns("1 h 30 min", UINT64_C(5400000000000));
-    assert_ns("1d", UINT64_C(86400000000000));
-    assert_ns("1.000000001s", UINT64_C(1000000001));
 }
 
 TEST(bad_times_are_refused)

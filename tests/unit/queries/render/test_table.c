@@ -30,43 +30,6 @@ static struct table make_table(void)
     return table;
 }
 
-TEST(columns_align)
-{
-    struct table table = make_table();
-
-    table_add_cell(&table, "12 B");
-    table_add_cell(&table, "main");
-    table_add_cell(&table, "3.0 KiB");
-    table_end_row(&table);
-    assert_printed(&table, 0, "leaked_bytes  where\n        12 B  main\n     3.0 KiB\n");
-}
-
-TEST(lines_below_a_row_widen_no_column)
-{
-    struct table table = make_table();
-
-    table_add_cell(&table, "12 B");
-    table_add_cell(&table, "main");
-    table_add_line(&table, "    a line that is longer than its table");
-    table_add_line(&table, "    another");
-    table_add_cell(&table, "3.0 KiB");
-    table_end_row(&table);
-    table_add_line(&table, "    last\n");
-    assert_printed(&table, 30,
-                   "leaked_bytes  where\n        12 B  main\n    a line that is longer th..\n"
-                   "    another\n     3.0 KiB\n    last?\n");
-}
-
-TEST(headings_break_before_cells_are_cut)
-{
-    struct table table = make_table();
-
-    table_add_cell(&table, "3.0 KiB");
-    table_add_cell(&table, "a_function_with_a_long_name_indeed");
-    assert_printed(&table, 40,
-                   "leaked_\n  bytes  where\n3.0 KiB  a_function_with_a_long_name_i..\n");
-}
-
 TEST(a_character_is_one_column)
 {
     struct table table = make_table();
@@ -107,23 +70,4 @@ TEST(narrow_tables_omit_columns_by_rank)
     assert_printed(&table, 31,
                    "bytes  blocks  where\n 12 B       1  main  main.c:1\n"
                    "  3 B       2  other  main.c:9\n2 more columns: --wide\n");
-}
-
-TEST(files_of_one_name_have_folders)
-{
-    static const char *const files[][2] = {{"f  util.c:1", "/src/a/x/util.c"},
-                                           {"util.c  util.c:2", "/src/b/x/util.c"},
-                                           {"g  util.c:3", "/src/a/x/util.c"},
-                                           {"h  main.c:4", "/src/main.c"}};
-    struct table table;
-
-    table_init(&table);
-    table_add_column(&table, "where", false);
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        table_add_cell(&table, files[i][0]);
-        table_name_file(&table, files[i][1]);
-    }
-    assert_printed(&table, 0,
-                   "where\nf  a/x/util.c:1\nutil.c  b/x/util.c:2\ng  a/x/util.c:3\n"
-                   "h  main.c:4\n");
 }

@@ -29,19 +29,6 @@ TEST(it_is_not_begun_again_after_another_begin)
     assert_int_equal(step(&windows, 170, 0, false), NOTHING);
 }
 
-TEST(each_is_ended_after_its_time)
-{
-    struct own_windows windows = {.stop_after_ns = 30};
-
-    assert_int_equal(step(&windows, 110, 0, true), NOTHING);
-    assert_int_equal(step(&windows, 139, 0, true), NOTHING);
-    assert_int_equal(step(&windows, 140, 0, true), LOG_COMMAND_STOP + 16 * LOG_SWITCH_TIME);
-    assert_int_equal(step(&windows, 141, 0, true), NOTHING);
-    assert_int_equal(step(&windows, 150, 0, false), NOTHING);
-    assert_int_equal(step(&windows, 200, 0, true), NOTHING);
-    assert_int_equal(step(&windows, 230, 0, true), LOG_COMMAND_STOP + 16 * LOG_SWITCH_TIME);
-}
-
 TEST(a_window_has_its_whole_time_though_another_ended_unseen)
 {
     struct own_windows windows = {.stop_after_ns = 30};

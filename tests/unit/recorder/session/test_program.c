@@ -93,17 +93,6 @@ static void check_found(const char *name, const char *path)
     assert_null(program.path);
 }
 
-static void check_not_found(const char *name, int code, const char *what)
-{
-    struct program program;
-    struct error err;
-
-    assert_int_equal(find(name, &program, &err), code);
-    assert_int_equal(err.code, code);
-    if (!strstr(err.text, what))
-        fail_msg("'%s' does not say '%s'", err.text, what);
-}
-
 TESTS_WITH(make_folder, remove_folder);
 
 TEST(is_found_as_a_shell_does)
@@ -120,16 +109,6 @@ TEST(is_found_as_a_shell_does)
     assert_int_equal(chdir("/"), 0);
     unsetenv("PATH");
     check_found("sh", access("/bin/sh", X_OK) == 0 ? "/bin/sh" : "/usr/bin/sh");
-}
-
-TEST(what_cannot_run_is_named)
-{
-    setenv("PATH", folder, 1);
-    check_not_found("no_such_tool", ERROR_NOT_FOUND, "no_such_tool");
-    check_not_found(in_folder("no_such_tool"), ERROR_NOT_FOUND, "no_such_tool");
-    check_not_found("sub", ERROR_EXEC, "directory");
-    check_not_found(in_folder("sub"), ERROR_EXEC, "directory");
-    check_not_found("closed", ERROR_EXEC, "closed"); /* X_OK fails for root, too */
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */
@@ -199,27 +178,6 @@ TEST(runs_nothing_when_it_is_not_released)
     assert_int_equal(program_start(&program, &before, NULL), 0);
     assert_int_equal(WEXITSTATUS(wait_for(&program)), EXIT_NOT_STARTED);
     assert_null(read_file("said"));
-}
-
-TEST(inherits_signals_as_they_were)
-{
-    char command[] = "kill -TERM $$; exit 9";
-    char *argv[] = {shell, dash_c, command, NULL};
-    struct program_state before = current_state();
-    struct program program;
-    sigset_t all;
-
-    sigemptyset(&before.mask);
-    before.pipe_action.sa_handler = SIG_DFL;
-    sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, NULL); /* as the recorder does before it starts it */
-    signal(SIGPIPE, SIG_IGN);
-    assert_int_equal(program_find(argv, &program, NULL), 0);
-    assert_int_equal(program_start(&program, &before, NULL), 0);
-    assert_int_equal(program_release(&program, NULL, "", NULL), 0);
-    assert_int_equal(WTERMSIG(wait_for(&program)), SIGTERM);
-    sigprocmask(SIG_SETMASK, &before.mask, NULL);
-    signal(SIGPIPE, SIG_DFL);
 }
 
 TEST(too_long_settings_are_refused)
