@@ -85,6 +85,8 @@ struct visit {
     bool was_bound;        /* a slot led to us before */
     bool has_other_malloc; /* its malloc is neither ours nor the real one */
     bool is_through;       /* it calls operators of a library whose own calls lead to us */
+    bool allocates;        /* it has slots of functions that allocate */
+    bool allocates_by_us;  /* one of these slots leads to us */
 };
 
 static uintptr_t page_bytes(void)
@@ -206,6 +208,21 @@ static bool is_versioned(const struct visit *visit, size_t symbol)
            && (visit->object.versions[symbol] & version_mask) >= first_version;
 }
 
+static bool is_allocation(const struct reference *reference)
+{
+    return reference->offset == offsetof(struct real, malloc)
+           || reference->offset == offsetof(struct real, calloc)
+           || reference->offset == offsetof(struct real, realloc)
+           || reference->offset - offsetof(struct real, operators)
+                  < sizeof(((struct real *)0)->operators);
+}
+
+static void note_allocation(struct visit *visit, uintptr_t slot, uintptr_t ours)
+{
+    visit->allocates = true;
+    visit->allocates_by_us |= __atomic_load_n((const uintptr_t *)slot, __ATOMIC_RELAXED) == ours;
+}
+
 static void rebind_slot(struct visit *visit, const elf_lookup_relocation *relocation)
 {
     const size_t number = elf_lookup_symbol(relocation);
@@ -237,6 +254,8 @@ static void rebind_slot(struct visit *visit, const elf_lookup_relocation *reloca
         change(visit, slot, value, ours);
     else if (value != ours && reference->offset == offsetof(struct real, malloc))
         visit->has_other_malloc = true;
+    if (is_allocation(reference))
+        note_allocation(visit, slot, ours);
 }
 
 static void rebind_table(struct visit *visit, const elf_lookup_relocation *relocations, size_t n)
@@ -279,6 +298,13 @@ static bool rebind_tables(struct visit *visit, const struct link_map *map)
     return true;
 }
 
+/* Calls of a malloc that the module defines itself need no slot. */
+static bool lacks_slots(const struct visit *visit)
+{
+    return (visit->allocates || elf_lookup_find(&visit->object, "malloc"))
+           && !visit->allocates_by_us && !visit->is_through;
+}
+
 /* Leaves modules alone that ld.so is still loading or has unloaded (RF-3). When restoring, none of
  * these leads to us. */
 static bool rebind_module(const struct link_map *map, bool to_us, struct got_rebinding_found *found)
@@ -293,8 +319,7 @@ static bool rebind_module(const struct link_map *map, bool to_us, struct got_reb
         rebind_loader(&visit);
     close_page(&visit);
     if (map == _r_debug.r_map)
-        atomic_store(&g_lacks_executable_slots,
-                     to_us && !visit.is_rebound && !visit.was_bound && !visit.is_through);
+        atomic_store(&g_lacks_executable_slots, to_us && lacks_slots(&visit));
     found->n_bound += visit.is_rebound && !visit.was_bound;
     found->n_foreign += visit.has_other_malloc;
     return true;

@@ -85,8 +85,8 @@ struct got_rebinding_found {
  * got_rebinding_set. */
 bool got_rebinding_follow(struct got_rebinding_found *ret_found);
 
-/* The last look at the executable found no slot to change: it calls none of our names, or its slots
- * cannot be found or changed. False if it calls C++ operators that call malloc in their library. */
+/* The last look at the executable: it imports or defines functions that allocate, and no slot of
+ * one leads to us. False if it calls C++ operators that call malloc in their library. */
 bool got_rebinding_lacks_executable(void);
 
 /* In a fork child: the thread that was busy does not exist here. */

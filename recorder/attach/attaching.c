@@ -62,7 +62,28 @@ static bool is_ready(struct tracee *tracee, struct safe_point *place, const char
     return safe_point_is(place, tracee->tid, ret_why);
 }
 
-/* 1: no thread is at a safe point now. */
+/* 1: the thread is not at a safe point now. */
+static int try_thread(struct tracee *tracee, struct safe_point *place,
+                      const struct attaching_call *call, const char **ret_why,
+                      struct remote_call_result *ret_answer, struct error *err)
+{
+    int code = 1;
+
+    err->code = 0;
+    if (!tracee_stop(tracee, err)) {
+        *ret_why = tracee->is_given_up ? "a signal" : *ret_why;
+        return err->code ? err->code : 1;
+    }
+    if (is_ready(tracee, place, ret_why)) {
+        code = remote_call_run(tracee, call, ret_answer, err);
+        *ret_why = "a signal"; /* used if the result is 1 */
+    } else {
+        tracee_let_go(tracee);
+    }
+    return code;
+}
+
+/* 1: no thread is at a safe point now. The threads that a stop may delay are tried last. */
 static int try_threads(struct tracee *tracee, struct safe_point *place,
                        const struct attaching_call *call, const char **ret_why,
                        struct remote_call_result *ret_answer, struct error *err)
@@ -71,20 +92,10 @@ static int try_threads(struct tracee *tracee, struct safe_point *place,
     ssize_t n = process_threads_list(call->pid, &tids);
     int code = 1;
 
-    for (ssize_t i = 0; i < n && code == 1; i++) {
-        tracee->tid = tids[i];
-        err->code = 0;
-        if (!tracee_stop(tracee, err)) {
-            code = err->code ? err->code : 1;
-            *ret_why = tracee->is_given_up ? "a signal" : *ret_why;
-            continue;
-        }
-        if (is_ready(tracee, place, ret_why)) {
-            code = remote_call_run(tracee, call, ret_answer, err);
-            *ret_why = "a signal"; /* used if the result is 1 */
-        } else {
-            tracee_let_go(tracee);
-        }
+    for (ssize_t i = 0; i < 2 * n && code == 1; i++) {
+        tracee->tid = tids[i % n];
+        if (tracee_may_lose_time(call->pid, tracee->tid) == (i >= n))
+            code = try_thread(tracee, place, call, ret_why, ret_answer, err);
     }
     free(tids);
     if (n < 0)

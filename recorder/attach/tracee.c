@@ -11,6 +11,7 @@
 #    include <elf.h>
 #    include <errno.h>
 #    include <signal.h>
+#    include <stdio.h>
 #    include <sys/ptrace.h>
 #    include <sys/syscall.h>
 #    include <sys/uio.h>
@@ -89,6 +90,33 @@ static bool ends_for_a_stop(long long number)
         if (number == numbers[i])
             return true;
     return false;
+}
+
+/* If the socket has a time limit, they end for a stop, and cannot be restarted. */
+static bool is_of_socket(long long number)
+{
+    static const int numbers[] = {SYS_accept,   SYS_accept4, SYS_connect, SYS_recvfrom, SYS_recvmsg,
+                                  SYS_recvmmsg, SYS_sendto,  SYS_sendmsg, SYS_sendmmsg};
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (number == numbers[i])
+            return true;
+    return false;
+}
+
+bool tracee_may_lose_time(pid_t pid, pid_t tid)
+{
+    char path[64];
+    long long number = -1;
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
+    file = fopen(path, "re");
+    if (file && fscanf(file, "%lld", &number) != 1)
+        number = -1; /* it runs */
+    if (file)
+        (void)fclose(file);
+    return ends_for_a_stop(number) || is_of_socket(number);
 }
 
 void tracee_make_restartable(struct user_regs_struct *regs)

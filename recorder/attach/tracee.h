@@ -59,6 +59,10 @@ bool tracee_set_regs(struct tracee *tracee, struct user_regs_struct *regs);
 /* Makes the kernel restart a system call that the stop has interrupted. */
 void tracee_make_restartable(struct user_regs_struct *regs);
 
+/* The thread waits in a call that does not restart exactly after a stop: its time limit begins
+ * again, or it fails with EINTR. */
+bool tracee_may_lose_time(pid_t pid, pid_t tid);
+
 /* False: the thread has exited, does not stop, or was stopped by a signal, and runs on. err is set
  * only if no thread of the process can be traced. */
 bool tracee_stop(struct tracee *tracee, struct error *err);

@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -83,31 +84,53 @@ static bool is_none(const struct elf_file_symbol *symbol, void *context)
     return *found == NULL;
 }
 
+/* Messages that only the code of an allocator has. In two parts, so that mtrace's own executables
+ * do not contain them. CPython contains mimalloc, and does not use it by default. */
+static const struct message {
+    const char *allocator;
+    const char *first, *rest;
+    const char *unless; /* NULL: always */
+} g_messages[] = {
+    {"jemalloc", "<jemalloc>: ", "Malformed conf string", NULL},
+    {"mimalloc", "environment option ", "mimalloc_%s has an invalid value", "PYTHONMALLOC"},
+    {"tcmalloc", "%7.1f MiB) ", "Bytes in use by application", NULL},
+    {"snmalloc", "Failed to ", "initialise snmalloc.", NULL},
+    {"Scudo", "corrupted chunk ", "header at address %p", NULL},
+};
+
+/* Searches the constants; in code there are no messages. */
+static bool has_text(const struct elf_file *file, const char *text)
+{
+    Elf64_Shdr section;
+    bool is_found = false;
+
+    for (unsigned i = 0; !is_found && elf_file_get_section(file, i, &section); i++) {
+        const void *bytes = elf_file_at(file, section.sh_offset, section.sh_size);
+        is_found = section.sh_type == SHT_PROGBITS
+                   && (section.sh_flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR)) == SHF_ALLOC
+                   && bytes && memmem(bytes, section.sh_size, text, strlen(text));
+    }
+    return is_found;
+}
+
+static const char *find_message(const struct elf_file *file)
+{
+    for (size_t i = 0; i < sizeof(g_messages) / sizeof(*g_messages); i++) {
+        const struct message *message = &g_messages[i];
+        char text[64];
+        (void)snprintf(text, sizeof(text), "%s%s", message->first, message->rest);
+        if (has_text(file, text) && !(message->unless && has_text(file, message->unless)))
+            return message->allocator;
+    }
+    return NULL;
+}
+
 /* ---- both ------------------------------------------------------------------------------------ */
 
 bool allocator_wants_to_be_first(const char *path, const char *preload)
 {
     return (preload && names_one(preload, g_first))
            || elf_file_read(path, linked_one, (void *)(uintptr_t)g_first);
-}
-
-static const char *look(const struct elf_file *file, void *context)
-{
-    struct allocator_use *use = context;
-
-    use->has_operators =
-        use->has_operators || linked_one(file, (void *)(uintptr_t)g_with_operators);
-    if (use->wanted != ALLOCATOR_LET_BE)
-        patch_plan_read(file, use->wanted == ALLOCATOR_PLAN_ANY, &use->plan);
-    return NULL;
-}
-
-void allocator_look(const char *path, const char *preload, enum allocator_plan wanted,
-                    struct allocator_use *ret_use)
-{
-    *ret_use = (struct allocator_use){
-        .wanted = wanted, .has_operators = preload && names_one(preload, g_with_operators)};
-    (void)elf_file_read(path, look, ret_use);
 }
 
 /* ---- one look per file ----------------------------------------------------------------------- */
@@ -125,6 +148,7 @@ struct known_file {
     off_t n_bytes;
     struct timespec changed;
     bool has_name;
+    bool is_by_message; /* its functions have no names */
     bool has_plan[2];
     const char *name;
     struct patch_plan plans[2]; /* by `any` */
@@ -172,20 +196,44 @@ static struct known_file *know(const struct stat *status)
     return known;
 }
 
+static void find_allocator(struct known_file *known, const struct elf_file *file)
+{
+    if (known->has_name)
+        return;
+    elf_file_visit_symbols(file, is_none, &known->name);
+    if (!known->name) {
+        known->name = find_message(file);
+        known->is_by_message = known->name != NULL;
+    }
+    known->has_name = true;
+}
+
 static const char *find_name(const struct elf_file *file, void *context)
 {
     struct known_file *known = know(&file->status);
 
     (void)context;
-    if (!known->has_name)
-        elf_file_visit_symbols(file, is_none, &known->name);
-    known->has_name = true;
+    find_allocator(known, file);
     return known->name;
 }
 
 const char *allocator_inside(const char *path)
 {
     return elf_file_read(path, find_name, NULL);
+}
+
+static void read_plan(struct known_file *known, const struct elf_file *file, bool any,
+                      struct patch_plan *ret_plan)
+{
+    patch_plan_read(file, any, ret_plan);
+    if (ret_plan->allocator)
+        return;
+    find_allocator(known, file);
+    if (!known->is_by_message)
+        return;
+    ret_plan->allocator = known->name;
+    (void)snprintf(ret_plan->why, sizeof(ret_plan->why),
+                   "it is stripped: keep the symbols, with 'strip --strip-debug'");
 }
 
 struct plan_wanted {
@@ -199,7 +247,7 @@ static const char *find_plan(const struct elf_file *file, void *context)
     struct known_file *known = know(&file->status);
 
     if (!known->has_plan[wanted->any])
-        patch_plan_read(file, wanted->any, &known->plans[wanted->any]);
+        read_plan(known, file, wanted->any, &known->plans[wanted->any]);
     known->has_plan[wanted->any] = true;
     wanted->plan = &known->plans[wanted->any];
     return NULL;
@@ -212,4 +260,25 @@ const struct patch_plan *allocator_plan_inside(const char *path, bool any)
 
     (void)elf_file_read(path, find_plan, &wanted);
     return wanted.plan;
+}
+
+/* ---- the program on the command line --------------------------------------------------------- */
+
+static const char *look(const struct elf_file *file, void *context)
+{
+    struct allocator_use *use = context;
+
+    use->has_operators =
+        use->has_operators || linked_one(file, (void *)(uintptr_t)g_with_operators);
+    if (use->wanted != ALLOCATOR_LET_BE)
+        read_plan(know(&file->status), file, use->wanted == ALLOCATOR_PLAN_ANY, &use->plan);
+    return NULL;
+}
+
+void allocator_look(const char *path, const char *preload, enum allocator_plan wanted,
+                    struct allocator_use *ret_use)
+{
+    *ret_use = (struct allocator_use){
+        .wanted = wanted, .has_operators = preload && names_one(preload, g_with_operators)};
+    (void)elf_file_read(path, look, ret_use);
 }

@@ -5,7 +5,8 @@
  * Libraries are recognized by their names in LD_PRELOAD and DT_NEEDED. One that is loaded
  * indirectly is not found; then the collector says so, and the user sets MTRACE_LIBRARY to
  * libmtrace-new.so. Allocators inside the executable are recognized by function names (.symtab,
- * .dynsym), so not in a stripped executable.
+ * .dynsym). In a stripped executable, some are recognized by their messages; these cannot be
+ * redirected.
  *
  * Threads: one. Errors: false or NULL. The file may be anything, and may be truncated while it is
  * read.

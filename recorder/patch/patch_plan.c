@@ -308,6 +308,18 @@ static bool is_guilty(struct search *search, uint64_t place, const struct trampo
            || trampoline_is_hit_by(code, holder.found.st_size, holder.found.st_value, moved);
 }
 
+/* A byte of padding that follows an indirect jump is not the displacement of a loop instruction:
+ * ff e0 is jmp *%rax. Compilers do not use loop instructions, whose codes are e0 to e3. */
+static bool is_padding(const uint8_t *text, size_t n, size_t at)
+{
+    uint8_t next = at + 1 < n ? text[at + 1] : 0;
+
+    if (at < 2 || text[at - 2] != 0xff || (text[at - 1] & 0xfc) != 0xe0)
+        return false;
+    return text[at] == 0xcc || text[at] == 0x90 || (text[at] == 0x0f && next == 0x1f)
+           || (text[at] == 0x66 && (next == 0x66 || next == 0x90 || next == 0x0f || next == 0x2e));
+}
+
 static void look_in_segment(struct search *search, const Elf64_Phdr *segment,
                             const struct trampoline *const *ascending, size_t n)
 {
@@ -319,8 +331,10 @@ static void look_in_segment(struct search *search, const Elf64_Phdr *segment,
            && (i = trampoline_find_suspect(text, segment->p_filesz, segment->p_vaddr, ascending, n,
                                            &at))
                   < n)
-        if (is_guilty(search, segment->p_vaddr + at - 1, ascending[i]))
-            refuse(search, ascending[i], "another function jumps between its first instructions");
+        if (!is_padding(text, segment->p_filesz, at - 1)
+            && is_guilty(search, segment->p_vaddr + at - 1, ascending[i]))
+            refuse(search, ascending[i],
+                   "a jump between its first instructions cannot be excluded");
 }
 
 /* Searches the whole program for jumps into moved instructions. */

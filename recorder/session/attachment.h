@@ -23,7 +23,7 @@ struct attachment {
     int pidfd;
     char *library;         /* owned */
     uint64_t pause_ns;     /* how long attachment_begin interrupted the thread */
-    bool lacks_executable; /* attachment_begin found no GOT slot of the executable to rebind */
+    bool lacks_executable; /* attachment_begin could rebind no allocation of the executable */
     char children[128];    /* children that ran before: "12, 14 and 3 more" */
     uint32_t n_children;
     struct attaching_pace pace; /* of repeated attachment_detach_step calls */

@@ -316,8 +316,8 @@ int session_attach(struct session *session, struct error *err)
                            session->attachment.children);
     if (session->attachment.lacks_executable)
         exit_summary_warn(
-            "warning: no call by '%s' itself is recorded: only its libraries call functions that "
-            "mtrace records, or it has a built-in allocator; then start it under mtrace-record",
+            "warning: no call by '%s' itself is recorded, only those by its libraries: it has an "
+            "allocator inside, or its calls cannot be redirected; start it under mtrace-record",
             session->program.path);
     return 0;
 }

@@ -35,7 +35,8 @@ answers   a second attach is refused with a message
 storage   the library takes the documented part of glibc's reserve for thread-local storage, once; without that much left it is refused
 later     calls of a library that is loaded while attached are recorded, and lead back
 operators new and delete of an allocator's library, which call no malloc by name, are recorded, too, and lead back
-gaps      an executable with gaps between its segments is recorded; one without references to the allocator is reported
+gaps      an executable with gaps between its segments is recorded; one with its own malloc is reported, one that never allocates is not
+chosen    a thread in epoll_wait is not stopped while another one is in a wait that restarts exactly
 hooked    pages of the program that it made writable are so afterwards, and --detach answers
 signals   a program that is stopped by SIGSTOP during a remote call keeps its signals; if other signals always come first this is reported
 limited   a process that may map no more memory: --attach and --detach say so, and work after the limit is raised
@@ -1757,19 +1758,69 @@ def test_later(folder):
 
 
 SLOTS = r"""
+#include <poll.h>
 #include <unistd.h>
 %s
 int main(void)
 {
+    struct pollfd input = {0, POLLIN, 0};
     char line[64];
     ssize_t n;
-    while ((n = read(0, line, sizeof(line))) > 0) {
+    while (poll(&input, 1, -1) > 0 && (n = read(0, line, sizeof(line))) > 0) {
         step();
         if (write(1, line, (size_t)n) != n)
             return 1;
     }
     return 0;
 }
+"""
+
+
+EPOLL = r"""
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+static void *wait_long(void *unused) { poll(NULL, 0, -1); return unused; }
+int main(void)
+{
+    pthread_t other;
+    struct epoll_event event;
+    int queue = epoll_create1(0);
+    return pthread_create(&other, NULL, wait_long, NULL) || epoll_wait(queue, &event, 1, 600000) != 0;
+}
+"""
+
+
+def test_chosen(folder):
+    """The first thread is in epoll_wait: a stop would wake it, and its time limit would begin again."""
+    process = start(compiled(folder, "epoll", EPOLL, "-pthread"))
+    tasks = Path(f"/proc/{process.pid}/task")
+
+    def waits():
+        calls = [(task / "syscall").read_text().split()[0] for task in sorted(tasks.iterdir(), key=lambda task: int(task.name))]
+        return calls == ["232", "7"] or calls == ["281", "7"]
+
+    def wakings():
+        return re.search(r"^voluntary_ctxt_switches:\s*(\d+)", (tasks / str(process.pid) / "status").read_text(), re.M)[1]
+
+    harness.wait_until("both threads wait", waits)
+    before = wakings()
+    recorder = attach(process.pid, folder / "run.dat")
+    detach(process.pid, recorder)
+    is_as_before(process)
+    if wakings() != before:
+        raise Failure("a thread in epoll_wait was stopped although another one waits in poll")
+
+
+OWN_MALLOC = r"""
+#include <stddef.h>
+static _Alignas(16) char arena[1 << 20];
+static size_t used;
+void *malloc(size_t n) { used += (n + 15) / 16 * 16; return arena + used - (n + 15) / 16 * 16; }
+void free(void *p) { (void)p; }
+void *volatile kept;
+static void step(void) { kept = malloc(7770); }
 """
 
 
@@ -1794,13 +1845,14 @@ def test_gaps(folder):
             raise Failure(f"{kind}: {counted[0][0]} of 20 blocks are recorded: {messages}")
         if ask(log, f"SELECT count(*) FROM objects WHERE path LIKE '%/{kind}' AND length(build_id) = 40") != [(1,)]:
             raise Failure(f"{kind}: the build id of the executable is not recorded")
-    process = start(compiled(folder, "slotless", SLOTS % "static void step(void) { }"))
-    recorder = attach(process.pid, folder / "slotless.dat")
-    say(process, "on")
-    detach(process.pid, recorder)
-    messages = recorder.stderr.read()
-    if f"no call by '{folder}/slotless' itself is recorded" not in messages:
-        raise Failure(f"not said that no reference of the executable leads to us: {messages}")
+    for name, step, is_warned in (("slotless", "static void step(void) { }", False), ("own_malloc", OWN_MALLOC, True)):
+        process = start(compiled(folder, name, SLOTS % step, "-rdynamic", "-fno-builtin"))
+        recorder = attach(process.pid, folder / f"{name}.dat")
+        say(process, "on")
+        detach(process.pid, recorder)
+        messages = recorder.stderr.read()
+        if (f"no call by '{folder}/{name}' itself is recorded" in messages) != is_warned:
+            raise Failure(f"{name}: a warning about calls of the executable is {'missing' if is_warned else 'wrong'}: {messages}")
     process = start(compiled(folder, "operators", SLOTS % "void *volatile kept; static void step(void) { kept = operator new(7770); }",
                              suffix="cc"))
     recorder = attach(process.pid, folder / "operators.dat")

@@ -37,6 +37,13 @@ echo "packed afterwards"
 mtrace-record --no-compress --pack run.dat -o again.dat 2>again.txt || cat again.txt
 mtrace-import again.dat again.db 2>&1 | grep -c 'blocks of jemalloc'
 
+echo "stripped"
+echo 'const char *message(void) { return "<jemalloc>: Malformed conf string\n"; }' >message.c
+gcc -O0 -fno-builtin -s -o stripped program.c message.c
+complain mtrace-record -o stripped.dat -- ./stripped
+complain mtrace-import stripped.dat stripped.db
+mtrace-query stripped.db leaks --format csv >leaks.csv
+
 echo "none"
 complain mtrace-record -o plain.dat -- ./plain
 complain mtrace-import plain.dat plain.db
@@ -54,6 +61,9 @@ complain mtrace-query plain.db leaks --format csv >leaks.csv
 #|          2  jemalloc
 #|packed afterwards
 #|1
+#|stripped
+#|status 0, lines on stderr 3
+#|status 0, lines on stderr 2
 #|none
 #|status 0, lines on stderr 1
 #|status 0, lines on stderr 1
@@ -70,5 +80,11 @@ complain mtrace-query plain.db leaks --format csv >leaks.csv
 #|all.db: *
 #|mtrace-query: note: blocks of jemalloc inside '*/program' and inside 1 other executable are not recorded (*) and not included in any number
 #|mtrace-query: note: blocks of jemalloc inside '*/program' and inside 1 other executable are not recorded (*) and not included in any number
+#|mtrace-record: warning: blocks of jemalloc inside './stripped' will not be recorded (it is stripped: *)
+#|mtrace-record: blocks of jemalloc inside '*/stripped' are not recorded (it is stripped: *): build it with the system's allocator (Rust: *
+#|mtrace-record: stripped.dat: *; next: mtrace-query stripped.dat
+#|mtrace-import: note: blocks of jemalloc inside '*/stripped' are not recorded (it is stripped: *)
+#|stripped.db: *
+#|mtrace-query: note: blocks of jemalloc inside '*/stripped' are not recorded (it is stripped: *) and not included in any number
 #|mtrace-record: plain.dat: *; next: mtrace-query plain.dat
 #|plain.db: *

@@ -26,7 +26,7 @@ __asm__(".text\n"
         "_rjem_memalign: mov %rsi, %rdi\n" STRING(MEMALIGN_MORE) " jmp take\n"
         ".size _rjem_memalign, .-_rjem_memalign\n"
         "_rjem_free: " STRING(FREE_MORE) " nop\n nop\n nop\n nop\n ret\n"
-        ".size _rjem_free, .-_rjem_free\n");
+        ".size _rjem_free, .-_rjem_free\n" STRING(AFTER_FREE) "\n");
 
 void *_rjem_malloc(size_t n_bytes);
 void *_rjem_memalign(size_t alignment, size_t n_bytes);
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 }
 EOF
 build() {
-    gcc -O0 -fno-builtin "-DMALLOC_MORE=$2" "-DMEMALIGN_MORE=$3" "-DFREE_MORE=$4" -o "$1" program.c
+    gcc -O0 -fno-builtin "-DMALLOC_MORE=$2" "-DMEMALIGN_MORE=$3" "-DFREE_MORE=$4" "-DAFTER_FREE=${5:-}" ${6:-} -rdynamic -o "$1" program.c
 }
 show() {
     echo "$@"
@@ -65,6 +65,11 @@ build back '' '' 'xor %eax, %eax; 2: dec %eax; jns 2b;'
 show -o run.dat -- ./back
 build short '' '' 'ret;'
 show -o run.dat -- ./short
+echo "stripped, with bytes that are a jump into _rjem_free or not"
+build padded '' '' 'lea arena(%rip), %rax;' '.fill 38, 1, 0xcc; jmp *%rax; .fill 12, 1, 0xcc' -s
+show -o run.dat -- ./padded
+build jumps '' '' 'lea arena(%rip), %rax;' '.fill 39, 1, 0xcc; .byte 0xeb, 0xcc' -s
+show -o run.dat -- ./jumps
 echo "executed by another one"
 show -o run.dat -- sh -c 'exec ./whole'
 echo "executed by itself"
@@ -117,6 +122,22 @@ mtrace-record -o run.dat -- true 2>&1 | grep -c Zydis || true
 #|key                                        value
 #|unseen.short      jemalloc
 #|unseen_why.short  _rjem_free: it is too short or does what cannot be moved
+#|stripped, with bytes that are a jump into _rjem_free or not
+#|-o run.dat -- ./padded
+#|status 0, lines on stderr 1
+#|size_bytes  alignment  blocks  leaked
+#|     777 B          -      11       1
+#|   1.7 KiB         64       1       1
+#|   4.7 KiB          -       1       1
+#|key  value
+#|-o run.dat -- ./jumps
+#|status 0, lines on stderr 3
+#|jemalloc inside 'jumps' are not recorded (_rjem_free: a jump between its first instructions cannot be excluded)
+#|size_bytes  alignment  blocks  leaked
+#|   4.7 KiB          -       1       1
+#|key                                        value
+#|unseen.jumps      jemalloc
+#|unseen_why.jumps  _rjem_free: a jump between its first instructions canno..
 #|executed by another one
 #|-o run.dat -- sh -c exec ./whole
 #|status 0, lines on stderr 2
@@ -164,6 +185,12 @@ mtrace-record -o run.dat -- true 2>&1 | grep -c Zydis || true
 #|mtrace-record: run.dat: * events; next: mtrace-query run.dat
 #|mtrace-query: note: blocks of jemalloc inside '*/short' are not recorded (_rjem_free: it is too short or does what cannot be moved) and not included in any number
 #|mtrace-query: note: blocks of jemalloc inside '*/short' are not recorded (_rjem_free: it is too short or does what cannot be moved) and not included in any number
+#|mtrace-record: run.dat: *; next: mtrace-query run.dat
+#|mtrace-record: warning: blocks of jemalloc inside './jumps' will not be recorded (_rjem_free: a jump*)
+#|mtrace-record: blocks of jemalloc inside '*/jumps' are not recorded (_rjem_free: a jump between its first instructions cannot be excluded): build it with the system's allocator (Rust: *
+#|mtrace-record: run.dat: *; next: mtrace-query run.dat
+#|mtrace-query: note: blocks of jemalloc inside '*/jumps' are not recorded (_rjem_free: a jump between its first instructions cannot be excluded) and not included in any number
+#|mtrace-query: note: blocks of jemalloc inside '*/jumps' are not recorded (_rjem_free: a jump between its first instructions cannot be excluded) and not included in any number
 #|mtrace-record: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch): build it with the system's allocator (Rust: *
 #|mtrace-record: run.dat and 1 log of what it executed: * events; next: mtrace-query run.dat
 #|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch) and not included in any number

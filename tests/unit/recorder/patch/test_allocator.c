@@ -108,7 +108,7 @@ TEST(others_are_not)
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         assert_null(with_function(names[i]));
-    assert_null(allocator_inside("/proc/self/exe"));
+    assert_null(allocator_inside("/bin/sh"));
 }
 
 TEST(only_what_the_executable_defines_counts)
@@ -122,6 +122,41 @@ TEST(only_what_the_executable_defines_counts)
     assert_null(inside(&called, sizeof(called)));
     assert_null(inside(&data, sizeof(data)));
     assert_null(inside(&stripped, sizeof(stripped)));
+}
+
+/* A stripped file with the text in a section of these flags. */
+static const char *with_text(const char *text, uint64_t flags)
+{
+    struct file file = make_file(text, STT_FUNC, 1, SHT_PROGBITS);
+
+    file.sections[1].sh_type = SHT_PROGBITS;
+    file.sections[1].sh_flags = flags;
+    return inside(&file, sizeof(file));
+}
+
+TEST(a_stripped_file_is_known_by_messages_that_only_the_allocator_has)
+{
+    assert_string_equal(with_text("<jemalloc>: Malformed conf string\n", SHF_ALLOC), "jemalloc");
+    assert_string_equal(
+        with_text("environment option mimalloc_%s has an invalid value.\n", SHF_ALLOC), "mimalloc");
+    assert_string_equal(
+        with_text("MALLOC:   %12lu (%7.1f MiB) Bytes in use by application\n", SHF_ALLOC),
+        "tcmalloc");
+    assert_string_equal(with_text("Failed to initialise snmalloc.", SHF_ALLOC), "snmalloc");
+    assert_string_equal(with_text("corrupted chunk header at address %p\n", SHF_ALLOC), "Scudo");
+    assert_string_equal(allocator_plan_inside(path, false)->why,
+                        "it is stripped: keep the symbols, with 'strip --strip-debug'");
+    assert_string_equal(allocator_plan_inside(path, false)->allocator, "Scudo");
+}
+
+TEST(a_text_about_an_allocator_does_not_count)
+{
+    assert_null(with_text("<jemalloc> and mimalloc: error: are allocators", SHF_ALLOC));
+    assert_null(with_text("Bytes in use by application", SHF_ALLOC));
+    assert_null(with_text("PYTHONMALLOC environment option mimalloc_%s has an invalid value.\n",
+                          SHF_ALLOC));
+    assert_null(with_text("<jemalloc>: Malformed conf string\n", 0)); /* not loaded */
+    assert_null(with_text("<jemalloc>: Malformed conf string\n", SHF_ALLOC | SHF_WRITE));
 }
 
 TEST(a_file_is_read_once_until_it_changes)
