@@ -15,7 +15,7 @@
 enum {
     TEXT_BYTES = 100 * 1024,
     MAX_BYTES = 128 * 1024, /* for arguments and variables with the limit of stacks that is set */
-    PATH_BYTES = 32, /* posix_spawnp finds the program by a longer path */
+    PATH_BYTES = 32,        /* posix_spawnp finds the program by a longer path */
     FD = 9,
 };
 
