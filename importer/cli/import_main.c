@@ -263,6 +263,24 @@ static void warn_of_missed_frees(const struct import_result *result)
             result->n_missed_frees == 1 ? "was" : "were");
 }
 
+/* If an allocator is missing, another line explains that. */
+static void warn_of_nothing(const struct import_result *result)
+{
+    if (result->n_unseen > 0)
+        return;
+    if (result->foreign_malloc && result->n_allocations > 0)
+        fprintf(stderr, "mtrace-import: note: the program defines its own malloc: only calls that "
+                        "this malloc forwards are recorded\n");
+    else if (result->foreign_malloc)
+        fprintf(stderr, "mtrace-import: warning: the program brought its own malloc, so that "
+                        "nothing was recorded\n");
+    else if (result->n_allocations == 0)
+        fprintf(
+            stderr,
+            "mtrace-import: warning: the log has no allocations: the program allocated "
+            "nothing while it was recorded, or has a built-in allocator; see docs/troubleshooting.md\n");
+}
+
 static void warn(const struct import_result *result)
 {
     char unreached[512];
@@ -324,14 +342,7 @@ static void warn(const struct import_result *result)
                 "mtrace-import: note: the code of '%s'%s has no names, because the file is not "
                 "here; 'mtrace-query summary' shows what to do\n",
                 result->nameless_path, result->n_nameless > 1 ? " and other modules" : "");
-    if (result->foreign_malloc)
-        fprintf(stderr, "mtrace-import: warning: the program brought its own malloc, so that "
-                        "nothing was recorded\n");
-    else if (result->n_allocations == 0)
-        fprintf(
-            stderr,
-            "mtrace-import: warning: the log has no allocations: the program allocated "
-            "nothing while it was recorded, or has a built-in allocator; see docs/troubleshooting.md\n");
+    warn_of_nothing(result);
 }
 
 static void report_done(const struct import_options *options, const struct import_result *result)

@@ -22,6 +22,7 @@ CREATE TABLE meta (             -- facts about the recording and the import
   --   'mmaps.unlooked': pieces of anonymous mappings that ended before all of their pages were examined (too many untouched pages, or too many mappings).
   --   'unseen.<executable>': the allocator inside this executable ('jemalloc'); its blocks are missing in all tables.
   --     'jemalloc (in part)': the blocks of some of its functions are missing. 'unseen_why.<executable>': the reason.
+  --     'unseen_process.<process_id>': 1 for each of these processes.
   -- Events: 'events' (read), 'events.dropped' (never in the log), and one row per reason: 'events.dropped.no_space', '.limit', '.nested', '.no_memory'.
   -- Damage: 'log.bytes' (size of the log files), 'log.lost_bytes' (the part of it that could not be read),
   --   'log.damage' (text, one line for each of the first kinds found), 'log.damage.<kind>' (how often).

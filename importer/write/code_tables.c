@@ -498,7 +498,7 @@ static void write_recording(struct statistics *statistics, struct meta_writer *m
     write_flaws(statistics->definitions, meta);
 }
 
-/* One row for each executable, however many processes ran it. */
+/* Rows for each executable, however many processes ran it, and one for each of these. */
 static void write_unseen(const struct definitions *definitions, struct meta_writer *meta)
 {
     char key[1024];
@@ -507,6 +507,8 @@ static void write_unseen(const struct definitions *definitions, struct meta_writ
         const struct definitions_process *process = &definitions->processes[id];
         if (process->is_left_out || !process->unseen_allocator || !*process->unseen_allocator)
             continue;
+        snprintf(key, sizeof key, "unseen_process.%zu", id);
+        meta_number(meta, key, 1);
         snprintf(key, sizeof key, "unseen.%s", process->executable ? process->executable : "?");
         meta_text(meta, key, process->unseen_allocator);
         if (!process->unseen_why || !*process->unseen_why)

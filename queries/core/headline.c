@@ -88,7 +88,12 @@ void headline_print_file(const struct query *query)
     (void)fprintf(query->out, "%s  ", path);
 }
 
-/* Losses of all processes are printed once, right below the first headline. */
+int headline_notes(const struct query *query, int64_t process_id, struct error *err)
+{
+    return notes_below_headline(query, process_id, print_line, err);
+}
+
+/* Losses are printed right below the headline. */
 int headline_print(struct query *query, int64_t process_id, struct error *err)
 {
     char text[TEXT_BYTES];
@@ -100,10 +105,7 @@ int headline_print(struct query *query, int64_t process_id, struct error *err)
     headline_filters(query, filters, sizeof(filters));
     headline_print_file(query);
     (void)fprintf(query->out, "%s%s\n", text, filters);
-    if (query->are_losses_printed)
-        return 0;
-    query->are_losses_printed = true;
-    return notes_below_headline(query, print_line, err);
+    return headline_notes(query, process_id, err);
 }
 
 static void format_end(const char *kind, int value, bool is_foreign, char *text, size_t size)

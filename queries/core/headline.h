@@ -28,6 +28,9 @@ void headline_print_file(const struct query *query);
 /* Prints the headline with the filters, and below it what was lost and what was not recorded. */
 int headline_print(struct query *query, int64_t process_id, struct error *err);
 
+/* Prints what was lost and what was not recorded of a process, 0: of all. */
+int headline_notes(const struct query *query, int64_t process_id, struct error *err);
+
 /* What blocks that were not freed are: "leaked"; "live" if the process (0: any) had not ended as
  * far as the recording knows; "live then" as of a time. */
 const char *headline_leaked(const struct query *query, int64_t process_id);

@@ -76,8 +76,8 @@ static void format_damage(struct sqlite3_stmt *row, char *text, size_t size)
                          "again");
 }
 
-/* The text of the only row, "" when there is none. */
-static int format_one(const struct query *query, const char *sql,
+/* The text of the only row for the process, 0: for all; "" when there is none. */
+static int format_one(const struct query *query, int64_t process_id, const char *sql,
                       void (*format)(struct sqlite3_stmt *row, char *text, size_t size),
                       char *ret_text, size_t size, struct error *err)
 {
@@ -88,7 +88,7 @@ static int format_one(const struct query *query, const char *sql,
     if (rc != 0)
         return rc;
     sqlite3_bind_int64(stmt, sqlite3_bind_parameter_index(stmt, ":process"),
-                       query->options->process_id); /* at 0, of one without it, nothing is bound */
+                       process_id); /* at 0, of one without it, nothing is bound */
     rc = rundb_step(&query->database, stmt, err);
     if (rc == 1 && sqlite3_column_type(stmt, 0) == SQLITE_TEXT)
         format(stmt, ret_text, size);
@@ -122,19 +122,30 @@ static void format_dropped(struct sqlite3_stmt *row, char *text, size_t size)
 
 /* ---- an allocator that was not seen ---- */
 
+/* Up to three executables, in the order of their first processes. Older imports have no rows
+ * 'unseen_process.N': then all processes of the executable count. */
 static const char unseen_sql[] =
-    "SELECT value, substr(key, 8), count(*) OVER (), "
-    "(SELECT ' (' || value || ')' FROM meta AS why WHERE why.key = 'unseen_why.' || substr(meta.key, 8)) "
-    "FROM meta WHERE key GLOB 'unseen.*' AND (:process = 0 OR EXISTS (SELECT 1 FROM processes"
-    " WHERE process_id = :process AND coalesce(executable, '?') = substr(key, 8))) ORDER BY key LIMIT 1";
+    "WITH unseen AS (SELECT printf('%s inside ''%s''', value, substr(key, 8)) AS text,"
+    " (SELECT printf(' (%s)', value) FROM meta AS why"
+    "  WHERE why.key = 'unseen_why.' || substr(m.key, 8)) AS why,"
+    " coalesce((SELECT min(process_id) FROM processes AS p WHERE coalesce(executable, '?') = substr(m.key, 8)"
+    "  AND :process IN (0, process_id) AND (EXISTS (SELECT 1 FROM meta WHERE key = 'unseen_process.' ||"
+    "  p.process_id) OR NOT EXISTS (SELECT 1 FROM meta WHERE key GLOB 'unseen_process.*'))), iif(:process = 0, 1e18, NULL)) AS first"
+    " FROM meta AS m WHERE key GLOB 'unseen.*') "
+    "SELECT group_concat(text, ', '),"
+    " (SELECT count(*) - 3 FROM unseen WHERE first IS NOT NULL),"
+    " (SELECT iif(count(DISTINCT why) > 1, ' (reasons: meta, unseen_why.*)', max(why))"
+    "  FROM unseen WHERE first IS NOT NULL) "
+    "FROM (SELECT text FROM unseen WHERE first IS NOT NULL ORDER BY first LIMIT 3)";
 
 static void format_unseen(struct sqlite3_stmt *row, char *text, size_t size)
 {
-    int64_t n_others = sqlite3_column_int64(row, 2) - 1;
-    const unsigned char *why = sqlite3_column_text(row, 3);
+    const int most_name_bytes = NOTE_BYTES / 2;
+    int64_t n_others = sqlite3_column_int64(row, 1);
+    const unsigned char *why = sqlite3_column_text(row, 2);
     char others[UNITS_TEXT_BYTES];
 
-    (void)snprintf(text, size, "blocks of %s inside '%s'", rundb_text(row, 0), rundb_text(row, 1));
+    (void)snprintf(text, size, "blocks of %.*s", most_name_bytes, rundb_text(row, 0));
     if (n_others > 0)
         (void)snprintf(text + strlen(text), size - strlen(text), " and inside %s",
                        units_format_counted(n_others, "other executable", others));
@@ -465,12 +476,13 @@ struct missing {
     void (*format)(struct sqlite3_stmt *row, char *text, size_t size);
 };
 
-static int report_missing(const struct query *query, const struct missing *missing,
+static int report_missing(const struct query *query, int64_t process_id,
+                          const struct missing *missing,
                           void (*report)(const struct query *query, const char *text),
                           struct error *err)
 {
     char text[NOTE_BYTES];
-    int rc = format_one(query, missing->sql, missing->format, text, sizeof(text), err);
+    int rc = format_one(query, process_id, missing->sql, missing->format, text, sizeof(text), err);
 
     if (rc == 0 && text[0]) {
         utf8_clean(text);
@@ -479,7 +491,7 @@ static int report_missing(const struct query *query, const struct missing *missi
     return rc;
 }
 
-int notes_below_headline(const struct query *query,
+int notes_below_headline(const struct query *query, int64_t process_id,
                          void (*report)(const struct query *query, const char *text),
                          struct error *err)
 {
@@ -494,8 +506,9 @@ int notes_below_headline(const struct query *query,
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < sizeof(missing) / sizeof(missing[0]); i++)
-        rc = report_missing(query, &missing[i], report, err);
-    return rc == 0 && is_verdict(query) ? report_missing(query, &started, report, err) : rc;
+        rc = report_missing(query, process_id, &missing[i], report, err);
+    return rc == 0 && is_verdict(query) ? report_missing(query, process_id, &started, report, err)
+                                        : rc;
 }
 
 int notes_of_what_is_missing(const struct query *query,
@@ -503,9 +516,10 @@ int notes_of_what_is_missing(const struct query *query,
                              struct error *err)
 {
     static const struct missing dropped = {dropped_sql, format_dropped};
-    int rc = report_missing(query, &dropped, report, err);
+    const int64_t process_id = query->options->process_id;
+    int rc = report_missing(query, process_id, &dropped, report, err);
 
-    return rc == 0 ? notes_below_headline(query, report, err) : rc;
+    return rc == 0 ? notes_below_headline(query, process_id, report, err) : rc;
 }
 
 /* A diff of two databases says which of them the note is about. */
@@ -605,7 +619,7 @@ static int note_nameless(const struct query *query, struct error *err)
         || query->options->is_untrusted || query->options->is_sql_shown
         || strcmp(command->name, "summary") == 0)
         return 0;
-    return report_missing(query, &nameless, note, err);
+    return report_missing(query, query->options->process_id, &nameless, note, err);
 }
 
 /* ---- after the answer ---- */

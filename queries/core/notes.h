@@ -11,6 +11,8 @@
 #ifndef MTRACE_QUERIES_NOTES_H
 #define MTRACE_QUERIES_NOTES_H
 
+#include <stdint.h>
+
 struct error;
 struct query;
 
@@ -34,8 +36,8 @@ int notes_of_what_is_missing(const struct query *query,
                              void (*report)(const struct query *query, const char *text),
                              struct error *err);
 
-/* The same for a screen that counts dropped events itself. */
-int notes_below_headline(const struct query *query,
+/* The same for a screen of one process, 0: of all, that counts dropped events itself. */
+int notes_below_headline(const struct query *query, int64_t process_id,
                          void (*report)(const struct query *query, const char *text),
                          struct error *err);
 

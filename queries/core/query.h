@@ -80,7 +80,6 @@ struct query {
     bool is_elided_noted;                    /* the answer itself says which blocks have no row */
     bool is_of_notes;                        /* only the notes are wanted */
     bool has_failed;                         /* --fail-if holds for a row */
-    bool are_losses_printed;                 /* below the first headline */
     bool is_empty;                           /* the report has no rows */
 };
 

@@ -66,7 +66,7 @@ static int print_totals(const struct query *query, struct error *err)
                       units_format_bytes(sqlite3_column_int64(stmt, 3), peak),
                       (int64_t)sqlite3_column_int64(stmt, 4), filters);
     sqlite3_finalize(stmt);
-    return rc < 0 ? rc : 0;
+    return rc < 0 ? rc : headline_notes(query, 0, err);
 }
 
 static void add_site(struct table *table, struct sqlite3_stmt *row)

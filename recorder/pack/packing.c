@@ -550,6 +550,11 @@ int packing_append_trailer(struct packing *packing, const struct log_header *fil
     return code;
 }
 
+static bool is_attached(const struct log_header *file)
+{
+    return (file->flags & LOG_FLAG_ATTACHED) != 0;
+}
+
 /* Why a known allocator, whose functions are not all redirected, was not recorded. */
 static const char *why_unseen(const struct log_header *file, const struct patch_plan *plan)
 {
@@ -563,6 +568,8 @@ static const char *why_unseen(const struct log_header *file, const struct patch_
     if (file->embedded_status < sizeof(reasons) / sizeof(*reasons)
         && reasons[file->embedded_status])
         return reasons[file->embedded_status];
+    if (plan->text && is_attached(file))
+        return "it cannot be patched while it runs: start it under mtrace-record";
     if (*plan->why)
         return plan->why;
     return plan->text
@@ -588,7 +595,7 @@ static const struct patch_plan *find_plan(const char *executable, const struct l
 {
     const struct patch_plan *plan = allocator_plan_inside(executable, true);
 
-    return plan->text && file->embedded_status == LOG_EMBEDDED_NO_PLAN
+    return plan->text && file->embedded_status == LOG_EMBEDDED_NO_PLAN && !is_attached(file)
                ? allocator_plan_inside(executable, false)
                : plan;
 }

@@ -208,6 +208,8 @@ static void report_what_is_partial(const struct exit_summary *exit_summary)
          "mtrace-record may remove or empty files named *.live"},
     };
 
+    uint32_t flags = exit_summary->totals.flags;
+
     if (was_never_on(exit_summary)) {
         exit_summary_warn(
             "nothing was recorded of '%s': %s", exit_summary->program,
@@ -221,8 +223,10 @@ static void report_what_is_partial(const struct exit_summary *exit_summary)
                   "start' switches it on");
         return;
     }
+    if (exit_summary->totals.unseen[0]) /* report_what_is_unseen explains it */
+        flags &= ~(uint32_t)LOG_FLAG_FOREIGN_MALLOC;
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-        if (exit_summary->totals.flags & parts[i].flag)
+        if (flags & parts[i].flag)
             exit_summary_print(exit_summary->is_quiet, "'%s' is recorded in part: %s",
                                exit_summary->program, parts[i].what);
 }

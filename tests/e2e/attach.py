@@ -1814,13 +1814,14 @@ def test_chosen(folder):
 
 
 OWN_MALLOC = r"""
-#include <stddef.h>
+#include <string.h>
+static volatile size_t freed;
 static _Alignas(16) char arena[1 << 20];
 static size_t used;
 void *malloc(size_t n) { used += (n + 15) / 16 * 16; return arena + used - (n + 15) / 16 * 16; }
-void free(void *p) { (void)p; }
+void free(void *p) { freed += (size_t)p; freed ^= 3; }
 void *volatile kept;
-static void step(void) { kept = malloc(7770); }
+static void step(void) { kept = malloc(7770); kept = strdup("called by libc"); }
 """
 
 
@@ -1853,6 +1854,11 @@ def test_gaps(folder):
         messages = recorder.stderr.read()
         if (f"no call by '{folder}/{name}' itself is recorded" in messages) != is_warned:
             raise Failure(f"{name}: a warning about calls of the executable is {'missing' if is_warned else 'wrong'}: {messages}")
+    imported = subprocess.run([TOOLS.importer, "-f", folder / "own_malloc.dat", folder / "own_malloc.db"], capture_output=True, text=True).stderr
+    for text in (messages, imported):
+        if f"blocks of malloc inside '{folder}/own_malloc' are not recorded (it cannot be patched while it runs" not in text \
+                or "recorded in part" in text or "nothing was recorded" in text:
+            raise Failure(f"own_malloc: what is missing is not reported in one message: {text}")
     process = start(compiled(folder, "operators", SLOTS % "void *volatile kept; static void step(void) { kept = operator new(7770); }",
                              suffix="cc"))
     recorder = attach(process.pid, folder / "operators.dat")

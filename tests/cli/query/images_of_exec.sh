@@ -1,6 +1,6 @@
-# An image that exec replaced, with few bytes, takes one line; notes about losses are printed once.
+# An image that exec replaced, with few bytes, takes one line; a note about a process is printed for it alone.
 . "$CASES/../fixture.sh"
-sqlite3 run.db "UPDATE processes SET events_dropped = 3 WHERE process_id = 1; INSERT INTO meta VALUES ('unseen./opt/other', 'jemalloc')"
+sqlite3 run.db "UPDATE processes SET events_dropped = 3 WHERE process_id = 1; INSERT INTO meta VALUES ('unseen./opt/server/bin/server', 'jemalloc'), ('unseen_process.1', '1')"
 for command in summary leaks; do
     mtrace-query $command run.db >out.txt
     grep -c 'jemalloc' out.txt

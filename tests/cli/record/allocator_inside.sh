@@ -32,6 +32,7 @@ complain mtrace-record --follow-children -o all.dat -- sh -c './program; ./progr
 complain mtrace-import all.dat all.db
 mtrace-query all.db sql "SELECT count(*) AS executables, max(value) AS allocator FROM meta WHERE key GLOB 'unseen.*'"
 mtrace-query all.db leaks --format csv >leaks.csv
+mtrace-query all.db leaks | sed -n 's|/[^ ]*/||g; s/^all.db *\([^,(]*\).*/\1/p; s/^blocks of/  &/p'
 
 echo "packed afterwards"
 mtrace-record --no-compress --pack run.dat -o again.dat 2>again.txt || cat again.txt
@@ -59,6 +60,14 @@ complain mtrace-query plain.db leaks --format csv >leaks.csv
 #|status 0, lines on stderr 2
 #|executables  allocator
 #|          2  jemalloc
+#|4 processes leaked 14.0 KiB in 3 blocks; the highest peak is 4.7 KiB in process 2
+#|  blocks of jemalloc inside 'program', jemalloc inside 'program' are not recorded (some of its functions are not there by name) and not included in any number
+#|program 
+#|  blocks of jemalloc inside 'program' are not recorded (some of its functions are not there by name) and not included in any number
+#|program 
+#|  blocks of jemalloc inside 'program' are not recorded (some of its functions are not there by name) and not included in any number
+#|program 
+#|  blocks of jemalloc inside 'program' are not recorded (some of its functions are not there by name) and not included in any number
 #|packed afterwards
 #|1
 #|stripped
@@ -78,8 +87,8 @@ complain mtrace-query plain.db leaks --format csv >leaks.csv
 #|mtrace-record: all.dat and 3 logs of child processes: *; next: mtrace-query all.dat
 #|mtrace-import: note: blocks of jemalloc inside '*/program' are not recorded (*), nor those of other processes *
 #|all.db: *
-#|mtrace-query: note: blocks of jemalloc inside '*/program' and inside 1 other executable are not recorded (*) and not included in any number
-#|mtrace-query: note: blocks of jemalloc inside '*/program' and inside 1 other executable are not recorded (*) and not included in any number
+#|mtrace-query: note: blocks of jemalloc inside '*/program', jemalloc inside '*/other/program' are not recorded (*) and not included in any number
+#|mtrace-query: note: blocks of jemalloc inside '*/program', jemalloc inside '*/other/program' are not recorded (*) and not included in any number
 #|mtrace-record: warning: blocks of jemalloc inside './stripped' will not be recorded (it is stripped: *)
 #|mtrace-record: blocks of jemalloc inside '*/stripped' are not recorded (it is stripped: *): build it with the system's allocator (Rust: *
 #|mtrace-record: stripped.dat: *; next: mtrace-query stripped.dat

@@ -96,6 +96,7 @@ mtrace-record -o run.dat -- true 2>&1 | grep -c Zydis || true
 #|   4.7 KiB          -       1       1
 #|key                                        value
 #|unseen.whole      jemalloc
+#|unseen_process.1                           1
 #|unseen_why.whole  it is looked for only in the program on the command lin..
 #|-o run.dat -- ./memalign
 #|status 0, lines on stderr 2
@@ -105,6 +106,7 @@ mtrace-record -o run.dat -- true 2>&1 | grep -c Zydis || true
 #|   4.7 KiB          -       1       1
 #|key                                           value
 #|unseen.memalign      jemalloc (in part)
+#|unseen_process.1                              1
 #|unseen_why.memalign  _rjem_memalign: a call is among its first instructions
 #|-o run.dat -- ./back
 #|status 0, lines on stderr 3
@@ -113,6 +115,7 @@ mtrace-record -o run.dat -- true 2>&1 | grep -c Zydis || true
 #|   4.7 KiB          -       1       1
 #|key                                       value
 #|unseen.back      jemalloc
+#|unseen_process.1                          1
 #|unseen_why.back  _rjem_free: it jumps back between its first instructions..
 #|-o run.dat -- ./short
 #|status 0, lines on stderr 3
@@ -121,6 +124,7 @@ mtrace-record -o run.dat -- true 2>&1 | grep -c Zydis || true
 #|   4.7 KiB          -       1       1
 #|key                                        value
 #|unseen.short      jemalloc
+#|unseen_process.1                           1
 #|unseen_why.short  _rjem_free: it is too short or does what cannot be moved
 #|stripped, with bytes that are a jump into _rjem_free or not
 #|-o run.dat -- ./padded
@@ -137,6 +141,7 @@ mtrace-record -o run.dat -- true 2>&1 | grep -c Zydis || true
 #|   4.7 KiB          -       1       1
 #|key                                        value
 #|unseen.jumps      jemalloc
+#|unseen_process.1                           1
 #|unseen_why.jumps  _rjem_free: a jump between its first instructions canno..
 #|executed by another one
 #|-o run.dat -- sh -c exec ./whole
@@ -146,6 +151,7 @@ mtrace-record -o run.dat -- true 2>&1 | grep -c Zydis || true
 #|   4.7 KiB          -       1       1
 #|key                                        value
 #|unseen.whole      jemalloc
+#|unseen_process.2                           1
 #|unseen_why.whole  it is looked for only in the program on the command lin..
 #|executed by itself
 #|-o run.dat -- ./whole again
@@ -163,6 +169,7 @@ mtrace-record -o run.dat -- true 2>&1 | grep -c Zydis || true
 #|   4.7 KiB          -       1       1
 #|key                                        value
 #|unseen.whole      jemalloc
+#|unseen_process.1                           1
 #|unseen_why.whole  _rjem_free: libZydis.so, which decodes instructions..
 #|0
 # expect stderr glob
