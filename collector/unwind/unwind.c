@@ -385,6 +385,7 @@ static inline enum unwind_step step_on(struct unwind_state *state)
 static MTRACE_NOINLINE uint32_t walk_on(struct unwind_state *state)
 {
     state->walk.has_gap = false;
+    state->walk.proven_page = 0;
     for (;;) {
         enum unwind_verdict verdict = join(state);
         enum unwind_step step;

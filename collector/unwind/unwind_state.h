@@ -52,7 +52,8 @@ struct unwind_walk {
     bool is_trusted;   /* no step so far was guessed */
     bool is_own_stack; /* on the thread's stack, whose bounds are known */
     bool is_truncated;
-    bool has_gap; /* loaded a word beyond pages that may be unreadable */
+    bool has_gap;          /* loaded a word beyond pages that may be unreadable */
+    uintptr_t proven_page; /* where a word beyond [low, high) was probed last; 0: none */
 };
 
 /* Arguments and result of a rule made through unwind_stack_run. */

@@ -26,6 +26,17 @@ static bool is_readable(uintptr_t address)
     return !own_stacks_is_pending(address) && sys_is_readable(address);
 }
 
+/* Most words lie on the page of the word before. */
+static bool is_word_readable(struct unwind_walk *walk, uintptr_t address)
+{
+    if (address - walk->proven_page <= ARCH_PAGE_BYTES - sizeof(address))
+        return true;
+    if (!is_readable(address & ~(8 - sizeof(address)))) /* probes 8 bytes */
+        return false;
+    walk->proven_page = address & ~(uintptr_t)(ARCH_PAGE_BYTES - 1);
+    return true;
+}
+
 bool unwind_enter_segment(struct unwind_state *state, uintptr_t sp)
 {
     const struct unwind_memory *memory = state->memory;
@@ -37,7 +48,7 @@ bool unwind_enter_segment(struct unwind_state *state, uintptr_t sp)
         walk->high = memory->stack_high;
         return true;
     }
-    if (!is_readable(sp & ~(uintptr_t)(sizeof(uintptr_t) - 1))) {
+    if (!is_word_readable(walk, sp & ~(uintptr_t)(sizeof(uintptr_t) - 1))) {
         walk->high = sp;
         return false;
     }
@@ -49,7 +60,7 @@ bool unwind_enter_segment(struct unwind_state *state, uintptr_t sp)
 static bool prove_word(struct unwind_walk *walk, uintptr_t address)
 {
     walk->has_gap = true;
-    return is_readable(address & ~(8 - sizeof(address))); /* probes 8 bytes */
+    return is_word_readable(walk, address);
 }
 
 bool unwind_prove_slow(struct unwind_state *state, uintptr_t address)

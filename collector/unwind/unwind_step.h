@@ -7,8 +7,8 @@
  *        first stack pointer, or probed pages of another stack; or the word itself was probed.
  *   US-2 The caller's sp is above the frame's, except across a signal frame; those are counted. If
  *        the interrupted function has not saved its return address yet, sp is the same.
- *   US-3 On another stack a guess proves nothing: after one, [low, high) is empty, each word is
- *        probed just before it is loaded, and no word is verified except by repeating the step.
+ *   US-3 On another stack a guess proves nothing: after one, [low, high) is empty, the page of each
+ *        word is probed in the same walk, and no word is verified except by repeating the step.
  */
 #ifndef MTRACE_COLLECTOR_UNWIND_STEP_H
 #define MTRACE_COLLECTOR_UNWIND_STEP_H

@@ -7,6 +7,7 @@ handlers  a signal handler that interrupts us finds itself on the stack of its t
 notes     a module whose notes lie where nothing is mapped is not read there
 threads   a short thread costs at most 4 system calls and 3 page faults more than untracked
 bounds    the stack of a thread has known bounds, whichever call made it, and when
+probes    an event of a coroutine without unwind tables probes each page of its stack once
 operators threads use operators new of a plugin while other libraries, and then the plugin, are unloaded
 bindings  every `_Unwind_*` of a program that throws is bound to the library it was bound to without us
 """
@@ -126,6 +127,26 @@ def check_bounds(tools, place):
             raise Failure(f"{how}: the bounds of the thread's stack are not known")
 
 
+# ---- probes ----
+
+MAX_PROBES = 30  # of an event; 200 frames are on 13 pages, and 30 more events are of libc
+
+
+def check_probes(tools, place):
+    if shutil.which("strace") is None:
+        raise Skip("strace is not installed")
+    n_blocks, log = 500, place / "run.dat"
+    strace = ["strace", "-q", "-f", "-e", "trace=rt_sigprocmask", "-o", place / "calls", *[f"-E{key}={value}" for key, value in preloaded(tools, log).items()]]
+    succeed([*strace, tools.workloads / "deep_coroutine", "200", str(n_blocks)], place, {})
+    n_probes = len((place / "calls").read_text().splitlines())
+    n_events = sum(1 for _ in raw_log.events(log))
+    print(f"{n_events} events, {n_probes} probes")
+    if n_events < 2 * n_blocks:
+        raise Failure(f"only {n_events} events were recorded")
+    if n_probes > MAX_PROBES * n_events:
+        raise Failure(f"an event needs {n_probes / n_events:.0f} probes")
+
+
 # ---- bindings ----
 
 BINDING = re.compile(r"binding file (\S+) \[\d+\] to (\S+) \[\d+\]: \S+ symbol `(_Unwind_\w+)'")
@@ -198,5 +219,5 @@ def check_operators(tools, place):
         print(f"{plugin}: {made} objects")
 
 
-harness.main_of_parts({"stack": check_stack, "handlers": check_handlers, "bindings": check_bindings, "bounds": check_bounds, "notes": check_notes, "operators": check_operators,
+harness.main_of_parts({"stack": check_stack, "handlers": check_handlers, "bindings": check_bindings, "bounds": check_bounds, "notes": check_notes, "operators": check_operators, "probes": check_probes,
                        "threads": check_threads}, __doc__)
