@@ -108,9 +108,11 @@ static void replaces(const void *start, size_t length, struct resident_pages_cut
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
 /* Call around an operation that makes memory unreadable: no thread may read its stack there without
- * a probe. */
+ * a probe. A fork child first forgets the stacks of its parent's other threads. */
 static void hole_begins(const void *start, size_t length)
 {
+    (void)state_is_recording();
+    thread_forget_unmapped();
     own_stacks_begin_hole(&g_thread.unwind, start, length);
 }
 
@@ -160,6 +162,8 @@ static void *map(enum map_name name, void *start, size_t length, int protection,
 static void *map_and_record(enum map_name name, void *start, size_t length, int protection,
                             int flags, int fd, off64_t offset, const struct unwind_origin *origin)
 {
+    /* pages after the end of a file are not */
+    const bool is_readable = protection & PROT_READ && flags & MAP_ANONYMOUS;
     struct resident_pages_cut cut = NOTHING_CUT;
     void *mapped;
 
@@ -169,12 +173,12 @@ static void *map_and_record(enum map_name name, void *start, size_t length, int 
     }
     if (flags & MAP_FIXED) {
         replaces(start, length, &cut);
-        if (!(protection & PROT_READ))
+        if (!is_readable)
             hole_begins(start, length);
     }
     mapped = map(name, start, length, protection, flags, fd, offset);
     if (mapped != MAP_FAILED) {
-        stack_changed(mapped, length, (protection & PROT_READ) != 0);
+        stack_changed(mapped, length, is_readable);
         record_mmap(mapped, length, protection, flags, fd, offset, origin);
     } else {
         stack_changed(start, length, false);

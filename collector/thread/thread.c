@@ -306,6 +306,16 @@ uint32_t thread_n_stranded(void)
     return atomic_exchange_explicit(&g_n_stranded, 0, memory_order_relaxed);
 }
 
+/* In a stranded child it is mapped: the interrupted recording continues with it. */
+void thread_forget_unmapped(void)
+{
+    struct thread *thread = &g_thread;
+
+    if (thread->generation != atomic_load_explicit(g_state_generation, memory_order_relaxed)
+        && !thread_is_stranded())
+        unwind_memory_forget(&thread->unwind);
+}
+
 /* ---- segments -------------------------------------------------------------------------------- */
 
 /* Passes the segment on to another thread, or seals it. Uncommitted bytes are lost. */

@@ -215,6 +215,10 @@ bool thread_is_stranded(void);
 void thread_count_stranded(void);
 uint32_t thread_n_stranded(void);
 
+/* Forgets what the calling thread remembers of its stack if that is about the process before a
+ * fork, or about an earlier recording: it may be unmapped. */
+void thread_forget_unmapped(void);
+
 /*
  * Around reading the log without recording an event: a fork in a signal handler is detected as in a
  * recording. False: there is no log. Otherwise call thread_read_end with *ret_guard.

@@ -207,7 +207,7 @@ CASES = {name: plain(name) for name in (
     "threads", "short_threads", "cross_thread_free", "fork_alone", "unrecorded_child", "spawn_children", "longjmp_out",
     "realloc_edges", "alignments", "mappings", "mallopt_calls",
     "coroutines", "lost_neighbour", "exceptions", "thread_ends", "signal_stack", "signal_storm",
-    "stack_holes", "stack_holes_without_tables")}
+    "stack_holes", "stack_holes_without_tables", "holes_in_children")}
 
 # Groups, by line of the check list. The log of a child is compared if children are followed.
 GROUP_CASES = {"t1_ids": "ids", "t2_nested": "nested", "t3_stale": "stale", "t4_tags": "tags", "t5_t6_ends": "ends", "t8_untracked": "untracked",
@@ -272,6 +272,8 @@ CASES |= {
     # The kernel reads the arguments of exec, and reports unreadable ones.
     "unreadable_exec": Case(["unreadable_exec"], end=("exit", 0), least_events=2),
     "unreadable_exec_followed": Case(["unreadable_exec"], options=["--follow-children", "--quiet"], end=("exit", 0), least_events=2),
+    **{f"{name}_followed": Case([name], options=["--follow-children", "--quiet"], end=("exit", 0), least_events=2)
+       for name in ("holes_in_children",)},
     # Libraries bind to the program's symbols first, and the collector must not.
     "own_names": plain("own_names", end=("exit", 3)),
     "own_names_with_oracle": Case(["own_names"], options=["--unwinder=check"], end=("exit", 3)),

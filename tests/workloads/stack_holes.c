@@ -106,6 +106,18 @@ static bool replace(struct hole *hole)
     return copy_away(hole) && map(hole->low, hole->n_bytes, PROT_NONE) != MAP_FAILED;
 }
 
+/* Each page is behind its end, so an access is a bus error. */
+static bool replace_by_empty_file(struct hole *hole)
+{
+    const int fd = memfd_create("empty", 0);
+    void *mapped = MAP_FAILED;
+
+    if (fd >= 0 && copy_away(hole))
+        mapped = mmap(hole->low, hole->n_bytes, readable, MAP_SHARED | MAP_FIXED, fd, 0);
+    close(fd);
+    return mapped != MAP_FAILED;
+}
+
 static bool guard(struct hole *hole)
 {
     enum {
@@ -153,10 +165,9 @@ static void move_back(struct hole *hole)
 static const struct way {
     bool (*make)(struct hole *);
     void (*fill)(struct hole *);
-} ways[] = {{protect, unprotect},      {protect_by_key, unprotect_by_key},
-            {unmap, copy_back},        {replace, copy_back},
-            {guard, unguard},          {move, move_back},
-            {move_contents, move_back}};
+} ways[] = {{protect, unprotect}, {protect_by_key, unprotect_by_key}, {unmap, copy_back},
+            {replace, copy_back}, {replace_by_empty_file, copy_back}, {guard, unguard},
+            {move, move_back},    {move_contents, move_back}};
 
 enum {
     N_WAYS = sizeof(ways) / sizeof(ways[0])
