@@ -14,6 +14,7 @@
 #include "collector/hooks/reference_names.h"
 #include "collector/log/modules.h"
 #include "collector/log/segment.h"
+#include "collector/os/fmt.h"
 #include "collector/os/memory.h"
 #include "collector/os/real.h"
 #include "collector/os/sys.h"
@@ -180,6 +181,36 @@ COMMON_NAME(daemon) int mtrace_wrap_daemon(int keeps_directory, int keeps_descri
     return result;
 }
 
+/* The path names a descriptor of the child, which the file actions may open. */
+static bool is_opened_by_actions(const char *path, const posix_spawn_file_actions_t *actions)
+{
+    static const char *const folders[] = {"/dev/fd/", "/dev/std", "/proc/self/fd/",
+                                          "/proc/thread-self/fd/"};
+    static _Atomic bool is_reported;
+    bool is_found = false;
+
+    if (!actions || !path || !sys_string_is_readable(path))
+        return false;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        is_found |= fmt_after_prefix(path, folders[i]) != NULL;
+    if (is_found && !atomic_exchange_explicit(&is_reported, true, memory_order_relaxed))
+        signals_block_message(CONFIG_LEVEL_WARN,
+                              "a child of posix_spawn is not recorded: its program is a "
+                              "descriptor that file actions may open; spawn it by its path");
+    return is_found;
+}
+
+static char *const *environment_for_spawn(char *const *environment, const char *path,
+                                          const posix_spawn_file_actions_t *actions,
+                                          bool is_searched)
+{
+    if (!is_following())
+        return environment_once_left(environment);
+    return environment_for_exec(environment, is_opened_by_actions(path, actions)
+                                                 ? NULL
+                                                 : exec_target_library(path, is_searched));
+}
+
 typedef int spawn_function(pid_t *, const char *, const posix_spawn_file_actions_t *,
                            const posix_spawnattr_t *, char *const[], char *const[]);
 
@@ -194,10 +225,10 @@ static int spawn(spawn_function *real, pid_t *ret_pid, const char *path,
     int error;
 
     control_commands_handle_early();
-    passed = is_following() ? environment_for_exec(
-                 environment, exec_target_library(path, real == g_real.posix_spawnp))
-                            : environment_once_left(environment);
+    passed = environment_for_spawn(environment, path, actions, real == g_real.posix_spawnp);
     error = real(&pid, path, actions, attributes, arguments, passed);
+    if (error == E2BIG && passed != environment) /* because of what we added */
+        error = real(&pid, path, actions, attributes, arguments, environment);
     if (error != 0)
         return error;
     if (ret_pid)

@@ -273,7 +273,7 @@ CASES |= {
     "unreadable_exec": Case(["unreadable_exec"], end=("exit", 0), least_events=2),
     "unreadable_exec_followed": Case(["unreadable_exec"], options=["--follow-children", "--quiet"], end=("exit", 0), least_events=2),
     **{f"{name}_followed": Case([name], options=["--follow-children", "--quiet"], end=("exit", 0), least_events=2)
-       for name in ("holes_in_children",)},
+       for name in ("holes_in_children", "spawn_limits")},
     # Libraries bind to the program's symbols first, and the collector must not.
     "own_names": plain("own_names", end=("exit", 3)),
     "own_names_with_oracle": Case(["own_names"], options=["--unwinder=check"], end=("exit", 3)),
