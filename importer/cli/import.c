@@ -514,6 +514,7 @@ int import_write(struct import *import, struct import_result *result, struct err
     struct stat status;
     int code = create_database(import, err);
 
+    *result = (struct import_result){0};
     if (code == 0)
         code = write_all(import, result, err);
     result->seconds = (double)(monotonic_now_ns() - began_ns) / 1e9;
