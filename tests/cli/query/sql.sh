@@ -121,7 +121,7 @@ mtrace-query sql run.db "SELECT char(27, 34) AS escaped, x'00ff' AS blob, 1.5 AS
 #|]
 # case time_limit
 # The time limit also stops a single long SQL function, within which SQLite does not check for interrupts.
-mtrace-query sql --time-limit=100ms run.db "SELECT $(for i in $(seq 60); do printf "length(trim(replace(hex(zeroblob(20000)), '0', 'a'), replace(hex(zeroblob(8000)), '0', 'b') || 'a')) + "; done)0"
+mtrace-query sql --time-limit=1s run.db "SELECT $(for i in $(seq 60); do printf "length(trim(replace(hex(zeroblob(20000)), '0', 'a'), replace(hex(zeroblob(8000)), '0', 'b') || 'a')) + "; done)0"
 # expect status 1
 # expect stderr
 #|mtrace-query: this took longer than the time limit allows; narrow the query
