@@ -292,9 +292,31 @@ long sys_getcwd(char *buffer, size_t size_bytes)
     return call(SYS_getcwd, word(buffer), (long)size_bytes, 0, 0, 0, 0);
 }
 
+/*
+ * A place for a mapping of ours, below all others. A program may unmap memory and map it again with
+ * MAP_FIXED: in between it must not become ours. The kernel ignores NULL, and a place that is in
+ * use. It also chooses the places of larger mappings, because it aligns them for huge pages.
+ */
+static void *own_place(size_t size_bytes)
+{
+    static const uint64_t distance_bytes = (uint64_t)64 << 30;
+    static const size_t max_bytes = (size_t)2 << 20;
+    static _Atomic uintptr_t lowest;
+    const uintptr_t page_mask = (uintptr_t)sys_page_bytes() - 1;
+    const uintptr_t own = (uintptr_t)&lowest & ~page_mask;
+    const size_t n_bytes = (size_bytes + page_mask) & ~page_mask;
+    uintptr_t unset = 0;
+
+    if (own <= distance_bytes || n_bytes >= max_bytes)
+        return NULL;
+    atomic_compare_exchange_strong(&lowest, &unset, own - (uintptr_t)distance_bytes);
+    return (void *)(atomic_fetch_sub_explicit(&lowest, n_bytes, memory_order_relaxed) - n_bytes);
+}
+
 long sys_map_private(size_t size_bytes)
 {
-    return map(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return map(own_place(size_bytes), size_bytes, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 long sys_map_over(void *start, size_t size_bytes)
@@ -305,12 +327,12 @@ long sys_map_over(void *start, size_t size_bytes)
 
 long sys_map_file(int fd, uint64_t offset, size_t size_bytes)
 {
-    return map(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+    return map(own_place(size_bytes), size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
 }
 
 long sys_map_readable(int fd, size_t size_bytes)
 {
-    return map(NULL, size_bytes, PROT_READ, MAP_SHARED, fd, 0);
+    return map(own_place(size_bytes), size_bytes, PROT_READ, MAP_SHARED, fd, 0);
 }
 
 long sys_map_code(uintptr_t address, size_t size_bytes)

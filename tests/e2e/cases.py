@@ -207,7 +207,7 @@ CASES = {name: plain(name) for name in (
     "threads", "short_threads", "cross_thread_free", "fork_alone", "unrecorded_child", "spawn_children", "longjmp_out",
     "realloc_edges", "alignments", "mappings", "mallopt_calls",
     "coroutines", "lost_neighbour", "exceptions", "thread_ends", "signal_stack", "signal_storm",
-    "stack_holes", "stack_holes_without_tables", "holes_in_children")}
+    "stack_holes", "stack_holes_without_tables", "holes_in_children", "kept_holes")}
 
 # Groups, by line of the check list. The log of a child is compared if children are followed.
 GROUP_CASES = {"t1_ids": "ids", "t2_nested": "nested", "t3_stale": "stale", "t4_tags": "tags", "t5_t6_ends": "ends", "t8_untracked": "untracked",
