@@ -293,9 +293,9 @@ long sys_getcwd(char *buffer, size_t size_bytes)
 }
 
 /*
- * A place for a mapping of ours, below all others. A program may unmap memory and later map it again
- * with MAP_FIXED: in between it must not become ours. The kernel ignores a place that is in use, and
- * NULL. Larger mappings are left to the kernel, which aligns them for huge pages.
+ * A place for a mapping of ours, below all others. A program may unmap memory and map it again with
+ * MAP_FIXED: in between it must not become ours. The kernel ignores NULL, and a place that is in
+ * use. It also chooses the places of larger mappings, because it aligns them for huge pages.
  */
 static void *own_place(size_t size_bytes)
 {
