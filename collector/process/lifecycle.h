@@ -37,9 +37,9 @@ static inline bool lifecycle_is_ready(void)
 /* Switches tracing on or off at run time. */
 void lifecycle_switch_tracing(bool is_on, enum log_switch reason);
 
-/* In a running program (libmtrace-attach.so): records into the pool that the settings name (as
- * MTRACE_RECORDER), until lifecycle_detach. False: the pool does not exist or this process records
- * already; nothing is changed. One call at a time. */
+/* In a running program (libmtrace-attach.so): records into the live log that the settings name (as
+ * MTRACE_RECORDER), until lifecycle_detach. False: the live log does not exist or this process
+ * records already; nothing is changed. One call at a time. */
 bool lifecycle_attach(const char *settings);
 
 /* False: nothing was recorded. */

@@ -212,7 +212,7 @@ static int create_at(const struct config *config, enum place place)
                             place == PLACE_MEMORY ? "/dev/shm" : config->temporary_directory);
 }
 
-/* MADV_RANDOM: otherwise the first page touched reads ahead, up to a whole pool of zeros, which
+/* MADV_RANDOM: otherwise the first page touched reads ahead, up to a whole live log of zeros, which
  * costs 3 ms. */
 static void advise(struct log_header *file, size_t size_bytes)
 {
@@ -285,7 +285,7 @@ static void publish_header(struct log_header *file)
     __atomic_store_n((uint64_t *)(void *)file->magic, magic, __ATOMIC_RELEASE);
 }
 
-/* The recorder's pool belongs to the first image that claims its pid field. */
+/* The recorder's live log belongs to the first image that claims its pid field. */
 static bool open_pool(const struct config *config, const struct output_parent *parent)
 {
     struct segment_file where = {.path = g_path, .max_bytes = config->max_live_bytes};
@@ -297,7 +297,7 @@ static bool open_pool(const struct config *config, const struct output_parent *p
     uint64_t n_segments;
     int fd;
 
-    make_absolute(config->output, &first); /* also if the pool is packed and removed already */
+    make_absolute(config->output, &first); /* also if the live log is packed and removed already */
     fmt_string(&path, config->pool);
     if (config->is_attached) {
         fmt_string(&later, g_first);
@@ -464,7 +464,7 @@ bool output_open(const struct config *config, const struct output_parent *parent
         if (config->is_attached) /* the recorder that attached is gone */
             return false;
         own_pool = *parent;
-        own_pool.path = g_first; /* another image has the pool: name the log after it */
+        own_pool.path = g_first; /* another image has the live log: name the log after it */
         parent = &own_pool;
     }
     return open_raw(config, parent);

@@ -2,9 +2,9 @@
 /*
  * output: creates or maps the log of this process image.
  *
- * Under mtrace-record the first image uses the recorder's pool; every other image creates a growing
- * raw log. Names: MTRACE_OUTPUT expanded; for fork children and exec'd images the first log's name
- * + ".<pid>.<image>", and ".live" under a recorder.
+ * Under mtrace-record the first image uses the recorder's live log; every other image creates a
+ * growing raw log. Names: MTRACE_OUTPUT expanded; for fork children and exec'd images the first
+ * log's name + ".<pid>.<image>", and ".live" under a recorder.
  *
  * A first log that cannot be created or mapped goes to the directory for temporary files, or else
  * to /dev/shm. A later log that the recorder will pack goes to /dev/shm, with a link at its place,

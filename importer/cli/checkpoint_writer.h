@@ -9,8 +9,8 @@
  *
  * Invariants
  *   SK-1 A rotated log is removed only after a checkpoint that contains all of it is on disk under
- *        its name. So whichever process is killed, each event is in a rotated log, the pool or the
- *        checkpoint.
+ *        its name. So whichever process is killed, each event is in a rotated log, the live log or
+ *        the checkpoint.
  *   SK-2 Rotated logs are removed in order, and the checkpoint contains the number of the first one
  *        left. The last one is removed only if its log has its end: its recorder may be writing to
  *        it.

@@ -48,11 +48,11 @@ void state_writer_close(struct state_writer *writer);
 
 struct state_reader;
 
-/* Does the header say that the log is bounded? path: of the log or its pool. */
+/* Does the header say that the log is bounded? path: of the log or its live log. */
 int checkpoint_file_is_bounded(const char *path, bool *ret, struct error *err);
 
-/* path: of the log or its pool. *ret NULL: no checkpoint: none was written yet, or the log is not
- * bounded. */
+/* path: of the log or its live log. *ret NULL: no checkpoint: none was written yet, or the log is
+ * not bounded. */
 int state_reader_open(const char *path, struct state_reader **ret, struct error *err);
 struct checkpoint_io_source state_reader_source(struct state_reader *reader);
 void state_reader_close(struct state_reader *reader);

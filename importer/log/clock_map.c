@@ -156,7 +156,7 @@ static bool batch_add(struct batch *batch, const struct clock_map *map,
             batch_open(batch, map, pair);
         return false;
     }
-    if (pair->ticks == batch->last_ticks) /* the same segment in the pool and packed */
+    if (pair->ticks == batch->last_ticks) /* the same segment in the live log and packed */
         return false;
     if (pair->ns >= batch->opening->ns + min_length(batch))
         return pair->ticks > batch->best->ticks && pair->ns > batch->best->ns;

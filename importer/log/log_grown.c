@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Part of log_input: rotated logs, and segments of a pool that change while the log is read. */
+/* Part of log_input: rotated logs, and segments of a live log that change while the log is read. */
 #include "importer/log/log_input.h"
 #include "importer/log/process_logs.h"
 #include "lib/base/dynamic_array.h"
@@ -58,7 +58,7 @@ void log_grown_rest_rotated(const struct log_input *input, size_t index)
         log_file_close_fd(input->files[index]);
 }
 
-/* ---- segments of the pool ---- */
+/* ---- segments of the live log ---- */
 
 /* Reads a number of the current header; 0: not there. */
 static int read_number(struct log_file_reader *file, size_t offset, uint64_t *ret,
@@ -179,7 +179,7 @@ static int scan_grown(struct log_input *input, size_t index, struct error *err)
     return r;
 }
 
-/* Opens the packed file of a pool that had none when it was opened: a recorder began to pack it
+/* Opens the packed file of a live log that had none when it was opened: a recorder began to pack it
  * since, as for a followed child. */
 static int open_packed(struct log_input *input, struct error *err)
 {
@@ -201,7 +201,7 @@ static int open_packed(struct log_input *input, struct error *err)
     return r == ERROR_NOMEM ? out_of_memory(err) : 0;
 }
 
-/* Opens rotated logs that were begun since then; they are added after the pool. */
+/* Opens rotated logs that were begun since then; they are added after the live log. */
 static int open_begun(struct log_input *input, struct error *err)
 {
     struct log_rotation ring;

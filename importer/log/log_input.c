@@ -44,7 +44,7 @@ int log_input_add_file(struct log_input *input, struct log_file_reader *file)
     return 0;
 }
 
-/* The packed file comes first. A pool of another run is ignored. */
+/* The packed file comes first. A live log of another run is ignored. */
 static int add_partner(struct log_input *input, struct log_file_reader *partner)
 {
     if (partner->header.run_id != input->files[0]->header.run_id
@@ -74,7 +74,7 @@ static bool is_blank(const char *path)
 }
 
 /* One of the two files suffices: a packed file that was cut inside its header, or never begun, is
- * no loss if the pool exists. */
+ * no loss if the live log exists. */
 static int open_files(struct log_input *input, const char *path, struct log_damage_report *damage,
                       struct text_arena *arena, struct error *err)
 {
@@ -191,7 +191,7 @@ static int scan_rotated_log(struct log_input *input, size_t index, struct log_sc
     return r;
 }
 
-/* Added after all other files; put_live_last moves the pool after them. */
+/* Added after all other files; put_live_last moves the live log after them. */
 static int add_rotated_logs(struct log_input *input, struct log_scan *scan,
                             struct text_arena *arena, struct error *err)
 {
@@ -251,7 +251,7 @@ static bool has_state_beside(const struct log_file_reader *log)
 
 /* Rotated logs are removed when a checkpoint contains them. If there is no checkpoint and the first
  * rotated log is missing, they were left behind when the log was moved. A log with its end has
- * their number; one without end and pool had some. */
+ * their number; one without end and live log had some. */
 static int check_moved(const struct log_input *input, bool has_live_log, struct error *err)
 {
     const struct log_file_reader *log = input->files[0];
@@ -349,7 +349,7 @@ void log_input_check_rotated_logs(struct log_input *input, uint32_t first, uint6
     free(name);
 }
 
-/* The pool was files[1]. Packed files come before it (LS-2). */
+/* The live log was files[1]. Packed files come before it (LS-2). */
 static void put_live_last(struct log_input *input, struct log_scan *scan)
 {
     struct log_file_reader *pool = input->files[1];
@@ -430,8 +430,8 @@ static int scan_files(struct log_input *input, struct log_scan *scan, struct tex
     scan->is_bounded = log_input_is_bounded(input);
     scan->has_live_log = has_live_log;
     input->header.run_id = header->run_id;
-    /* The pool first: what the recorder packs in the meantime is in the packed file when that is
-     * read. */
+    /* The live log first: what the recorder packs in the meantime is in the packed file when that
+     * is read. */
     if (has_live_log)
         r = scan_live(input, 1, scan, err);
     if (r == 0 && scan->is_bounded)
@@ -569,8 +569,8 @@ bool log_input_is_live(const struct log_input *input)
     return false;
 }
 
-/* The recorder removes the pool after the trailer. Without a recorder, a raw log is complete when
- * no process maps it. A single packed file may be from another machine, where its PIDs are
+/* The recorder removes the live log after the trailer. Without a recorder, a raw log is complete
+ * when no process maps it. A single packed file may be from another machine, where its PIDs are
  * meaningless; its writer holds a lock. */
 static bool is_being_written(const struct log_input *input)
 {

@@ -2,21 +2,21 @@
 /*
  * log_input: one log: its files, segments, clock and definitions.
  *
- * A log is a raw file, a packed file, or a packed file and its live pool. The events of a bounded
+ * A log is a raw file, a packed file, or a packed file and its live log. The events of a bounded
  * log are in rotated logs beside it (lib/logfile/log_rotation.h); those that a checkpoint contains
  * are removed. All files of a log have the same run_id. `segments` holds all EVENTS and FALLBACK
  * segments by (sequence, file). A second entry with the same sequence is the spare of the first
  * (LF-2).
  *
- * While a log is read, a recorder may pack a segment of the pool and recycle it. It may also elide
- * events (recorder/pack/elide.h): the frame then has other records, more or fewer, that add up to
- * the same. log_grown.c reads such segments.
+ * While a log is read, a recorder may pack a segment of the live log and recycle it. It may also
+ * elide events (recorder/pack/elide.h): the frame then has other records, more or fewer, that add
+ * up to the same. log_grown.c reads such segments.
  *
  *     listed while it was filled --> copied immediately: only part of it existed
  *     listed when it was sealed ---> read in place or, after it was recycled, its whole frame
  *
  * Invariants
- *   LI-1 A segment listed in the pool can be read, wherever it is by then (GR-1). For each
+ *   LI-1 A segment listed in the live log can be read, wherever it is by then (GR-1). For each
  *        thread, all segments up to some time not before the opening are listed.
  *   LI-2 DEFS and NODES are read from every file that has them; each file supplies what others
  *        lack.
@@ -25,7 +25,7 @@
  *   LI-4 A log that has its end is listed as after the end: with all its events.
  *   GR-1 A segment is read either as the program wrote it or as its frame, never a mixture.
  *   GR-2 After a segment was read as a frame, its list entry is that of the frame.
- *   GR-3 Records stamped before watermark_ticks (read before the pool was listed) are the same
+ *   GR-3 Records stamped before watermark_ticks (read before the live log was listed) are the same
  *        words at the beginning of a listed segment and of its frame. So a reader that stopped
  *        there may continue in either. (log_packing.watermark_ticks, PG-5)
  *
@@ -46,10 +46,11 @@ struct log_samples_ref {
 };
 
 struct log_input {
-    /* packed file, rotated logs, pool; or a pool alone, then files packed since it was opened */
+    /* packed file, rotated logs, live log; or a live log alone, then files packed since it was
+     * opened */
     struct log_file_reader **files;
     size_t n_files, files_capacity;
-    /* listed ones: files[1] … files[n_rotated_logs]; later ones follow the pool */
+    /* listed ones: files[1] … files[n_rotated_logs]; later ones follow the live log */
     size_t n_rotated_logs;
     uint32_t last_rotated_number; /* the last one that was opened; 0: none */
     bool is_growing;              /* it was still being written when it was opened */
@@ -59,13 +60,13 @@ struct log_input {
     struct clock_map clock;
     bool has_time_shift;      /* time_shift is known: it is or was being packed */
     unsigned time_shift;      /* then; else 0 */
-    uint64_t watermark_ticks; /* GR-3; 0: the whole pool */
+    uint64_t watermark_ticks; /* GR-3; 0: the whole live log */
     struct log_names names;
     struct log_samples_ref *samples; /* sorted by time */
     size_t n_samples, samples_capacity;
     struct log_segment_list segments;
     struct log_segment_list grown; /* packed since then; searched for LI-1 only */
-    uint64_t **copies;             /* of pool segments as they were listed */
+    uint64_t **copies;             /* of live log segments as they were listed */
     size_t n_copies, copies_capacity;
 };
 
@@ -122,14 +123,14 @@ int log_input_read_samples(const struct log_input *input, size_t index, struct p
 int log_input_read(struct log_input *input, size_t index, struct pack *pack, void *payload,
                    size_t *ret_index, struct error *err);
 
-/* ---- segments of a live pool (log_grown.c) ---- */
+/* ---- segments of a live log (log_grown.c) ---- */
 
-/* Call it before the pool `file` is listed. *ret_sequence: number of the next segment that the
+/* Call it before the live log `file` is listed. *ret_sequence: number of the next segment that the
  * program begins; 0: unknown. */
 int log_grown_begin(struct log_input *input, struct log_file_reader *file, uint64_t *ret_sequence,
                     struct error *err);
 
-/* Call it after the pool was listed. */
+/* Call it after the live log was listed. */
 int log_grown_end(struct log_input *input, struct log_file_reader *file, struct error *err);
 
 /* Copies the listed segments that were being filled. */

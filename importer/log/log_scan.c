@@ -286,7 +286,7 @@ static int check_not_rotated(struct log_file_reader *file, struct error *err)
                      file->path);
 }
 
-/* Is the frame's segment certainly still in the pool? An earlier segment may have been replaced
+/* Is the frame's segment certainly still in the live log? An earlier segment may have been replaced
  * there. */
 static bool is_in_pool(const struct log_scan *scan, const struct log_frame *frame)
 {

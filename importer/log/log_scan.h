@@ -4,8 +4,8 @@
  *
  * A raw file has a segment every LOG_SEGMENT_BYTES. A packed file is a chain of frames; after a
  * broken header the scan continues at the next valid one. The recorder recycles a segment after its
- * frame is written. If it is killed inside a frame, the segment is still in the pool: with the
- * pool, a cut last frame is no loss.
+ * frame is written. If it is killed inside a frame, the segment is still in the live log: with the
+ * live log, a cut last frame is no loss.
  *
  * Errors: ERROR_NOMEM and read errors. Damage goes into the damage report.
  */
@@ -38,7 +38,7 @@ struct log_scan {
     uint64_t end_sequence; /* raw file: event segments from this one on are skipped; 0: none */
     bool is_growing;       /* the file is still being written */
     bool is_bounded;       /* bounded log: packed events may have been removed */
-    bool has_live_log;     /* the packed file's pool exists, and `list` has its segments */
+    bool has_live_log;     /* the packed file's live log exists, and `list` has its segments */
     bool has_time_shift;   /* a packed event segment was seen */
     unsigned time_shift;   /* of packed event segments */
 };

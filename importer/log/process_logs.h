@@ -3,9 +3,8 @@
  * process_logs: finds files beside a log that may be logs of child processes, by name.
  *
  * The log of a child, or of an image after exec, is named FIRST.<pid>.<image>, where FIRST is the
- * first log of the run; its pool has ".live" appended. The header (parent_run_id) tells if the file
- * really belongs to the run.
- * Errors: ERROR_NOMEM. An unreadable folder counts as empty.
+ * first log of the run; its live log has ".live" appended. The header (parent_run_id) tells if the
+ * file really belongs to the run. Errors: ERROR_NOMEM. An unreadable folder counts as empty.
  */
 #ifndef MTRACE_IMPORTER_PROCESS_LOGS_H
 #define MTRACE_IMPORTER_PROCESS_LOGS_H
@@ -27,10 +26,10 @@ void process_logs_done(struct process_logs *logs);
 /* Bytes of `path` up to the end of the first log's name. */
 size_t process_logs_first_bytes(const char *path);
 
-/* Is this the name of a pool, which the recorder removes when it is packed? */
+/* Is this the name of a live log, which the recorder removes when it is packed? */
 bool process_logs_is_live(const char *path);
 
-/* Length of the packed file's name: of `path` itself, or without the suffix of a pool. */
+/* Length of the packed file's name: of `path` itself, or without the suffix of a live log. */
 size_t process_logs_packed_bytes(const char *path);
 
 /* The packed file's name; the caller frees it. NULL: no memory. */

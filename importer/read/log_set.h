@@ -3,7 +3,7 @@
  * log_set: the logs of one recording: which files belong together, their definitions, segments and
  * damage.
  *
- * The caller names one or more logs. The live pool (PATH.live) of a packed file is used, too, and
+ * The caller names one or more logs. The live log (PATH.live) of a packed file is used, too, and
  * the other way round. Logs of children and of images after an exec are found through
  * LOG_DEF_CHILD, first beside the parent's log, then where the collector wrote them, or by file
  * name and header. Opening reads all definitions and an index of the segments. event_stream.h reads
@@ -16,7 +16,8 @@
  *        segment (LF-2).
  *   LS-3 Memory: the definitions, and about 64 bytes per segment.
  *   LS-4 A listed segment stays readable when its recorder packs and removes the file. Up to 512
- *        pools stay open; if a file is removed before it is opened, the folder is searched again.
+ *        live logs stay open; if a file is removed before it is opened, the folder is searched
+ *        again.
  *   LP-1 No event of order[i] is before order[i].first_time, except in damaged logs.
  *
  * Errors: a named file that is not a log; the message says what it is. A missing or unreadable log
@@ -150,7 +151,7 @@ struct log_set {
     struct text_arena arena;
     struct log_input **inputs; /* by start of the process; its id is the index + 1 */
     size_t n_inputs, inputs_capacity;
-    size_t n_open_pools; /* pools that stay open */
+    size_t n_open_pools; /* live logs that stay open */
     struct definitions definitions;
     struct log_damage_report damage;
     struct log_damage_report opening_damage; /* damage before any event was read */

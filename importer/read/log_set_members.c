@@ -33,7 +33,7 @@ static struct log_input *find_run(const struct log_set *set, uint64_t run_id)
     return NULL;
 }
 
-/* A recorder may pack and remove a pool at any time: it stays open, since its name may soon be
+/* A recorder may pack and remove a live log at any time: it stays open, since its name may soon be
  * invalid. */
 static void rest_files(struct log_set *set, struct log_input *input)
 {

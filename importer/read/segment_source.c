@@ -251,7 +251,7 @@ static void take(struct segment_sources *all, struct segment_source *source,
     source->group_index = LOG_GROUP_ROOT;
 }
 
-/* Can the same words be read again? A pool segment may have become a frame, which has other
+/* Can the same words be read again? A live log segment may have become a frame, which has other
  * words. */
 static bool is_lasting(const struct segment_source *source)
 {

@@ -6,7 +6,7 @@
 enum attach_answer {
     ATTACH_ANSWER_DONE,
     ATTACH_ANSWER_ATTACHED,      /* it is already attached */
-    ATTACH_ANSWER_NO_LOG,        /* the pool cannot be opened or mapped */
+    ATTACH_ANSWER_NO_LOG,        /* the live log cannot be opened or mapped */
     ATTACH_ANSWER_NO_LOADER,     /* unknown ld.so */
     ATTACH_ANSWER_RECORDED,      /* the program was started with the collector */
     ATTACH_ANSWER_NO_EXECUTABLE, /* done, but no allocation by the executable itself is seen */

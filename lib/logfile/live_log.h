@@ -2,11 +2,11 @@
 /*
  * live_log: a raw log as the recorder sees it while the program writes it.
  *
- * It is the pool that the recorder makes for the program, or the log that a child process made for
- * itself. One shared mapping covers the whole file; it is enlarged when the program adds segments.
- * The program may overwrite any byte at any time: every index, length and link is read once and
- * checked before use, and data that is read twice is copied first. The identity of the log is
- * remembered from its beginning.
+ * It is the live log that the recorder makes for the program, or the log that a child process made
+ * for itself. One shared mapping covers the whole file; it is enlarged when the program adds
+ * segments. The program may overwrite any byte at any time: every index, length and link is read
+ * once and checked before use, and data that is read twice is copied first. The identity of the log
+ * is remembered from its beginning.
  *
  * Invariants
  *   LL-1 Segments 0 .. n_mapped-1 are mapped; n_mapped only grows. live_log_refresh invalidates
@@ -33,9 +33,9 @@
 
 enum {
     /* 8 MiB: about what a program can write while the recorder waits 20 ms for a processor. When
-     * the pool is exhausted, the program must use fresh pages of the file. */
+     * the live log is exhausted, the program must use fresh pages of the file. */
     LIVE_LOG_POOL_SEGMENTS = 128,
-    LIVE_LOG_FIRST_SEGMENTS = 12, /* on the free stack of a new pool from the start */
+    LIVE_LOG_FIRST_SEGMENTS = 12, /* on the free stack of a new live log from the start */
 };
 
 struct live_log {
@@ -49,16 +49,16 @@ struct live_log {
     uint32_t n_mapped;
     uint32_t max_segments; /* LL-5 */
     const char *weakness;  /* why it is or should be in /dev/shm; static; NULL: it is not */
-    uint32_t n_unprepared; /* segments 0 .. n-1 of our pool were never on the free stack */
+    uint32_t n_unprepared; /* segments 0 .. n-1 of our live log were never on the free stack */
     int fd;
 };
 
 /*
- * Creates the pool `path` with its space reserved and some segments on the free stack (see
+ * Creates the live log `path` with its space reserved and some segments on the free stack (see
  * live_log_prepare). If the directory has no shared mappings, or may lose reserved space
- * (file_systems.h), the pool goes to /dev/shm, with LOG_FLAG_WEAK and a link at `path`. On a full
- * disk it has fewer than n_segments. The file must not exist. Close with live_log_close; *ret_log
- * must not move until then.
+ * (file_systems.h), the live log goes to /dev/shm, with LOG_FLAG_WEAK and a link at `path`. On a
+ * full disk it has fewer than n_segments. The file must not exist. Close with live_log_close;
+ * *ret_log must not move until then.
  */
 int live_log_create(const char *path, uint64_t run_id, uint32_t n_segments,
                     struct live_log *ret_log, struct error *err);
@@ -72,7 +72,7 @@ int live_log_open(const char *path, bool is_shared, struct live_log *ret_log, st
  * The caller frees it. */
 char *live_log_follow(const char *path);
 
-/* Ignores segments beyond max_bytes, but never fewer than a pool has. */
+/* Ignores segments beyond max_bytes, but never fewer than a live log has. */
 void live_log_limit(struct live_log *log, uint64_t max_bytes);
 
 /* Unmaps and closes; the file stays. An all-zero log with fd -1 may be closed. */
@@ -114,8 +114,8 @@ uint32_t live_log_next_used(const struct live_log *log, uint32_t from);
 typedef bool live_log_see(void *context, uint32_t index);
 void live_log_take_sealed(struct live_log *log, live_log_see *see, void *context);
 
-/* Puts up to n more segments of a new pool on the free stack. Each costs a fresh page of the file,
- * so a program that runs for a millisecond should not wait for all. */
+/* Puts up to n more segments of a new live log on the free stack. Each costs a fresh page of the
+ * file, so a program that runs for a millisecond should not wait for all. */
 void live_log_prepare(struct live_log *log, uint32_t n);
 
 /* Gives a packed segment back to the program (LL-3). */

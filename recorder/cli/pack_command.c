@@ -27,7 +27,7 @@ enum {
 /* The files of a log. */
 struct source {
     char *path;      /* the packed log, or a raw one without a recorder */
-    char *live_path; /* the pool, which may not exist */
+    char *live_path; /* the live log, which may not exist */
     struct frame_index frames;
     struct live_log live;
     bool has_frames;
@@ -394,7 +394,7 @@ static int pack_into(struct source *source, const struct options *options, const
     return code;
 }
 
-/* The rest of a bounded log's pool goes into the file that its rotated files lie beside. */
+/* The rest of a bounded log's live log goes into the file that its rotated files lie beside. */
 static int check_ring(const struct source *source, const struct options *options, struct error *err)
 {
     if (!bounded_flag(source) || !options->has_output)

@@ -72,7 +72,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 static void report_watermark(struct packing *packing, uint64_t ticks)
 {
     packing->watermark_ticks = ticks;
-    /* release: pairs with the importer's load before it lists the pool, so it also sees earlier
+    /* release: pairs with the importer's load before it lists the live log, so it also sees earlier
      * frames */
     atomic_store_explicit(&live_log_packing(packing->live)->watermark_ticks, ticks,
                           memory_order_release);

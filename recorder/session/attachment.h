@@ -3,7 +3,7 @@
  * attachment: a process that ran before its recording began and continues after it.
  *
  * Call attachment_look and attachment_check before any file is created, attachment_begin when there
- * is a pool, attachment_detach_step at the end. The process is not our child: a pidfd shows its
+ * is a live log, attachment_detach_step at the end. The process is not our child: a pidfd shows its
  * end, and its own log how it ended.
  *
  * Threads: one. Errors: one line; the process is unchanged.

@@ -104,7 +104,7 @@ static int prepare_packing(struct recording *recording, const struct recording_s
     return 0;
 }
 
-/* A smaller pool if RLIMIT_FSIZE requires it; the program can still extend it. */
+/* A smaller live log if RLIMIT_FSIZE requires it; the program can still extend it. */
 static uint32_t pool_segments(void)
 {
     struct rlimit limit;

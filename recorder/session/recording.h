@@ -2,9 +2,9 @@
 /*
  * recording: one process image that is being recorded: its live log, its packed file, its samples.
  *
- * It is created for the program with a pool of its own, or for a child process around the log that
- * the child created. recording_step moves what is due. recording_finish completes the packed file
- * after the process has exited, and deletes the live log.
+ * It is created for the program with a live log of its own, or for a child process around the log
+ * that the child created. recording_step moves what is due. recording_finish completes the packed
+ * file after the process has exited, and deletes the live log.
  *
  * Invariants
  *   RG-1 A live log is deleted only if all of it is in the packed file; else both files stay, and
@@ -88,7 +88,7 @@ struct recording {
     struct memory_sampler samples; /* last, so that a short program leaves its pages untouched */
 };
 
-/* For the program itself: creates `path` and a pool `path`.live. */
+/* For the program itself: creates `path` and a live log `path`.live. */
 int recording_create(const char *path, pid_t pid, const struct recording_settings *settings,
                      struct recording **ret_recording, struct error *err);
 

@@ -3,13 +3,13 @@
  * report_service: answers requests for reports about a recording that is still running, as of one
  * time.
  *
- * A child process builds a private database from what the log and its pool hold up to that time,
- * and runs mtrace-query on it. The database comes from the follower, which reads the log
- * incrementally since the first request (follower_process.h).
- * Live reports therefore use the same code as reports after the end, the program does no extra
- * work, and packing continues. The program requests reports over the control socket
- * (control_server.h, struct log_mailbox). A marker that it has written into the log defines the
- * time of the report. The program gets the descriptor of a file with the answer.
+ * A child process builds a private database from what the log and its live log hold up to that
+ * time, and runs mtrace-query on it. The database comes from the follower, which reads the log
+ * incrementally since the first request (follower_process.h). Live reports therefore use the same
+ * code as reports after the end, the program does no extra work, and packing continues. The program
+ * requests reports over the control socket (control_server.h, struct log_mailbox). A marker that it
+ * has written into the log defines the time of the report. The program gets the descriptor of a
+ * file with the answer.
  *
  * Invariants
  *   RP-1 Each log has one request at a time; others wait in the order of their arrival.

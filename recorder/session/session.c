@@ -23,7 +23,8 @@ enum {
     MIN_SLEEP_NS = 1000000,
     MAX_SLEEP_NS = 20000000,
     MAX_SLEEP_NS_ASKED = 4000000,
-    MAX_SLEEP_NS_SAMPLED = 100000000, /* few blocks are recorded, so the pool lasts for seconds */
+    MAX_SLEEP_NS_SAMPLED =
+        100000000, /* few blocks are recorded, so the live log lasts for seconds */
     NEW_PROCESS_WAIT_NS = 200000000,
     DETACH_TIMEOUT_NS = 1500000000, /* limit until children have noticed the detaching */
     RESTORE_AFTER_NS = 200000000,   /* until then idle children are not restored by a remote call */
@@ -187,7 +188,7 @@ static void complain(struct session *session, int code, const struct error *err)
     session->has_said_full |= is_full;
 }
 
-/* Scheduled work and children, which may be short-lived, are polled as often as a pool that
+/* Scheduled work and children, which may be short-lived, are polled as often as a live log that
  * fills. */
 static uint64_t max_sleep_ns(const struct session *session)
 {

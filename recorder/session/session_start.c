@@ -99,8 +99,8 @@ static int release(struct session *session, const char *library, struct error *e
     return code;
 }
 
-/* Warns of a pool in another folder: children's logs go there, too, and are found only by a link
- * beside the first log. */
+/* Warns of a live log in another folder: children's logs go there, too, and are found only by a
+ * link beside the first log. */
 static void emit_of_weakness(const struct session *session)
 {
     const struct live_log *live = &session->recording->live;
@@ -157,7 +157,7 @@ static int keep_earlier(const struct session *session, struct error *err)
 }
 
 /* Each of our wakeups would preempt a thread of the program. SCHED_BATCH lets it finish its time
- * slice; the pool lasts longer. */
+ * slice; the live log lasts longer. */
 static void be_patient(void)
 {
     const struct sched_param no_priority = {0};
@@ -226,7 +226,7 @@ static int begin_attached(struct session *session, struct error *err)
     return code;
 }
 
-/* The process runs as this user and must open the pool: root can attach to other users'
+/* The process runs as this user and must open the live log: root can attach to other users'
  * processes. */
 static void give_pool(const struct session *session)
 {
