@@ -298,7 +298,7 @@ static uint64_t mark_of(const struct log_set *set, const struct log_input *input
     return min_time(mark, sample_ns > origin ? sample_ns - origin : 0);
 }
 
-/* Everything that processes of this machine wrote by this time was seen, at least in the live log. */
+/* What processes of this machine wrote by this time was seen, at least in the live log. */
 static uint64_t opening_time(const struct log_set *set)
 {
     return set->opened_ns > set->origin_ns && log_input_has_raw_file(set->inputs[0])
