@@ -77,7 +77,7 @@ int program_find(char **argv, struct program *ret_program, struct error *err)
     struct program program = {.argv = argv, .settings_pipe = -1, .failure_pipe = -1};
     int code;
 
-    if (strchr(argv[0], '/')) {
+    if (strchr(argv[0], '/') || !*argv[0]) {
         if (access(argv[0], F_OK) != 0)
             code = error_set(err, ERROR_NOT_FOUND, "'%s' does not exist", argv[0]);
         else

@@ -24,6 +24,12 @@ complain mtrace-record --max-live 1.5MiB -q -o run.dat -- /bin/true
 # expect stderr
 #|mtrace-record: --max-live: '10X' is not a size; write bytes, or a number with KiB, MiB, GiB or TiB
 #|Try 'mtrace-record --help' or 'mtrace-record --usage' for more information.
+# case no_name
+complain mtrace-record -o run.dat -- ''
+# expect stdout
+#|status 127, lines on stderr 1
+# expect stderr
+#|mtrace-record: '' does not exist
 # case target_in_no_folder
 complain mtrace-record -o nowhere/run.dat -- true
 # expect stdout
