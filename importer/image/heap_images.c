@@ -9,6 +9,7 @@
 #include "lib/base/hash_map.h"
 #include "symbolizer/demangle.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,28 +216,87 @@ static void fold_lost(struct analysis *analysis)
                 analysis->index.blocks[i].size_bytes;
 }
 
-/* The bare column root is that of the row with the largest held part. */
+/* Blocks of a call site that one root holds; root_id 0: of none, they are lost. */
+struct site_part {
+    uint32_t call_site_id, is_head; /* is_head: lost, and no lost block leads to them */
+    int64_t root_id;
+    uint64_t bytes, blocks, retained_bytes;
+};
+
+enum {
+    SITE_PART_KEY_BYTES = offsetof(struct site_part, bytes)
+};
+
+static int sum_parts(const struct analysis *analysis, struct hash_map *parts, struct error *err)
+{
+    for (uint32_t i = 0; i < analysis->index.n_blocks; i++) {
+        const struct live_block_row *block = &analysis->index.blocks[i];
+        const struct block_reach *reach = &analysis->reach[i];
+        const struct site_part key = {
+            .call_site_id = block->call_site_id,
+            .is_head = reach->state == BLOCK_LOST,
+            .root_id = reach->state == BLOCK_HELD ? analysis->roots[reach->root].root_id : 0};
+        struct site_part *part = hash_map_get(parts, &key, SITE_PART_KEY_BYTES, sizeof *part);
+
+        if (!part)
+            return error_set(err, ERROR_NOMEM, "no memory for the call sites of a heap image");
+        part->bytes += block->size_bytes;
+        part->blocks++;
+        if (key.is_head)
+            part->retained_bytes += analysis->dominators.retained[i];
+    }
+    return 0;
+}
+
+static int by_site(const void *a, const void *b)
+{
+    const struct site_part *left = a, *right = b;
+
+    if (left->call_site_id != right->call_site_id)
+        return left->call_site_id < right->call_site_id ? -1 : 1;
+    return (left->root_id > right->root_id) - (left->root_id < right->root_id);
+}
+
+static int write_site(const struct analysis *analysis, sqlite3_stmt *insert,
+                      const struct site_part *parts, size_t n_parts, struct error *err)
+{
+    struct site_part head = {0};
+    uint64_t lost = 0, held = 0, most = 0;
+    int64_t root_id = 0;
+
+    for (size_t i = 0; i < n_parts; i++) {
+        if (parts[i].is_head)
+            head = parts[i];
+        *(parts[i].root_id ? &held : &lost) += parts[i].bytes;
+        if (parts[i].root_id && (root_id == 0 || parts[i].bytes > most)) {
+            root_id = parts[i].root_id;
+            most = parts[i].bytes;
+        }
+    }
+    return database_insert(insert, err, "iiuuuuuz", analysis->image_id,
+                           (int64_t)parts->call_site_id, head.bytes, head.blocks,
+                           head.retained_bytes, lost, held, (uint64_t)root_id);
+}
+
 static int write_sites(const struct analysis *analysis, struct error *err)
 {
+    struct hash_map map = {0};
     sqlite3_stmt *insert;
     int code = database_prepare(
-        analysis->db,
-        "INSERT INTO heap_image_sites SELECT ?1, site, ifnull(sum(bytes) FILTER (WHERE root = 0), 0),"
-        " ifnull(sum(blocks) FILTER (WHERE root = 0), 0),"
-        " sum(retained), ifnull(sum(bytes) FILTER (WHERE root <= 0), 0),"
-        " ifnull(sum(bytes) FILTER (WHERE root > 0), 0), iif(max(iif(root > 0, bytes, -1)) >= 0, root, NULL) FROM"
-        " (SELECT ifnull(b.call_site_id, 0) AS site, ifnull(h.root_id, -h.state_code) AS root, sum(a.size_bytes) AS bytes,"
-        " count(*) AS blocks, sum(iif(h.state_code = 0, h.retained_bytes, 0)) AS retained"
-        " FROM heap_image_blocks AS h CROSS JOIN allocation_rows AS a ON a.allocation_id = h.allocation_id"
-        " LEFT JOIN backtraces AS b ON b.backtrace_id = a.backtrace_id"
-        " WHERE h.image_id = ?1 GROUP BY 1, 2) GROUP BY site",
-        &insert, err);
+        analysis->db, "INSERT INTO heap_image_sites VALUES (?, ?, ?, ?, ?, ?, ?, ?)", &insert, err);
 
     if (code)
         return code;
-    sqlite3_bind_int64(insert, 1, analysis->image_id);
-    if (sqlite3_step(insert) != SQLITE_DONE)
-        code = database_error(analysis->db, err);
+    code = sum_parts(analysis, &map, err);
+    struct site_part *parts = map.elements;
+    if (map.n)
+        qsort(parts, map.n, sizeof *parts, by_site);
+    for (size_t i = 0, n; code == 0 && i < map.n; i += n) {
+        for (n = 1; i + n < map.n && parts[i + n].call_site_id == parts[i].call_site_id; n++)
+            ;
+        code = write_site(analysis, insert, &parts[i], n, err);
+    }
+    hash_map_done(&map);
     sqlite3_finalize(insert);
     return code;
 }
