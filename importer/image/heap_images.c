@@ -3,8 +3,8 @@
 
 #include "importer/image/core_file.h"
 #include "importer/image/dominators.h"
+#include "importer/image/image_dwfl.h"
 #include "importer/image/reachability.h"
-#include "importer/image/root_names.h"
 #include "importer/write/database.h"
 #include "lib/base/hash_map.h"
 #include "symbolizer/demangle.h"
@@ -31,6 +31,7 @@ struct analysis {
     struct image_file image;
     struct block_index index;
     struct root_areas areas;
+    Dwfl *dwfl;
     struct stack_functions *stacks;
     struct heap_graph graph;
     struct block_reach *reach;
@@ -86,9 +87,8 @@ static const char *name_of_file(const struct analysis *analysis, const struct im
 }
 
 /* The module, the variable and the offset of a root; NULL: not a global one. */
-static const char *name_root(const struct analysis *analysis, struct root_names *names,
-                             const struct root_edge *root, const char **ret_symbol,
-                             uint64_t *ret_offset)
+static const char *name_root(const struct analysis *analysis, const struct root_edge *root,
+                             const char **ret_symbol, uint64_t *ret_offset)
 {
     *ret_symbol = NULL;
     *ret_offset = root->address;
@@ -99,7 +99,8 @@ static const char *name_root(const struct analysis *analysis, struct root_names 
     if (root->kind != ROOT_GLOBAL)
         return NULL;
     const struct image_range *range = &analysis->image.ranges[area->range];
-    *ret_symbol = root_names_find(names, range, root->address, ret_offset);
+    *ret_symbol = image_dwfl_find_variable(analysis->dwfl, &analysis->image, range, root->address,
+                                           ret_offset);
     return name_of_file(analysis, range);
 }
 
@@ -119,13 +120,13 @@ static const char *function_of(const struct analysis *analysis, const struct roo
                                     : NULL;
 }
 
-static int write_root(const struct analysis *analysis, struct root_names *names,
-                      sqlite3_stmt *insert, const struct root_edge *root,
-                      const struct root_totals *totals, struct error *err)
+static int write_root(const struct analysis *analysis, sqlite3_stmt *insert,
+                      const struct root_edge *root, const struct root_totals *totals,
+                      struct error *err)
 {
     const char *symbol;
     uint64_t offset;
-    const char *module = name_root(analysis, names, root, &symbol, &offset);
+    const char *module = name_root(analysis, root, &symbol, &offset);
     const char *function = function_of(analysis, root);
     char *demangled = symbol ? demangle_full(symbol) : function ? demangle_full(function) : NULL;
     int code = database_insert(insert, err, "iittttuiuu", totals->root_id, analysis->image_id,
@@ -151,8 +152,7 @@ static void sum_roots(struct analysis *analysis)
 }
 
 /* Numbers the roots that hold a block on a shortest path, and writes them. */
-static int write_roots(struct analysis *analysis, struct root_names *names, int64_t *last_root_id,
-                       struct error *err)
+static int write_roots(struct analysis *analysis, int64_t *last_root_id, struct error *err)
 {
     sqlite3_stmt *insert;
     int code = database_prepare(
@@ -169,8 +169,7 @@ static int write_roots(struct analysis *analysis, struct root_names *names, int6
         if (analysis->roots[i].blocks == 0)
             continue;
         analysis->roots[i].root_id = ++*last_root_id;
-        code = write_root(analysis, names, insert, &analysis->graph.roots[i], &analysis->roots[i],
-                          err);
+        code = write_root(analysis, insert, &analysis->graph.roots[i], &analysis->roots[i], err);
     }
     sqlite3_finalize(insert);
     return code;
@@ -350,21 +349,19 @@ static int write_references(const struct analysis *analysis, struct error *err)
 
 static int write_rows(struct analysis *analysis, int64_t *last_root_id, struct error *err)
 {
-    struct root_names *names = root_names_new(&analysis->image);
     int code = write_image(analysis, err);
 
     analysis->roots = calloc(analysis->graph.n_roots + 1, sizeof *analysis->roots);
-    if (code == 0 && (!analysis->roots || !names))
+    if (code == 0 && !analysis->roots)
         code = error_set(err, ERROR_NOMEM, "no memory for the roots of a heap image");
     if (code == 0)
-        code = write_roots(analysis, names, last_root_id, err);
+        code = write_roots(analysis, last_root_id, err);
     if (code == 0)
         code = write_blocks(analysis, err);
     if (code == 0)
         code = write_sites(analysis, err);
     if (code == 0)
         code = write_references(analysis, err);
-    root_names_free(names);
     return code;
 }
 
@@ -377,7 +374,9 @@ static int analyse(struct analysis *analysis, int64_t *last_root_id, struct erro
         code = root_areas_make(analysis->db, analysis->process_id, analysis->at_ns,
                                analysis->is_partial, &analysis->image, &analysis->index,
                                &analysis->areas, err);
-    analysis->stacks = stack_functions_new(&analysis->image);
+    analysis->dwfl = image_dwfl_new(&analysis->image);
+    if (analysis->dwfl)
+        analysis->stacks = stack_functions_new(&analysis->image, analysis->dwfl);
     if (code == 0 && !analysis->stacks)
         code = error_set(err, ERROR_NOMEM, "no memory for the stacks of a heap image");
     if (code == 0)
@@ -400,6 +399,7 @@ static void done(struct analysis *analysis)
     dominators_done(&analysis->dominators);
     heap_graph_done(&analysis->graph);
     stack_functions_free(analysis->stacks);
+    dwfl_end(analysis->dwfl);
     root_areas_done(&analysis->areas);
     block_index_done(&analysis->index);
     image_file_close(&analysis->image);

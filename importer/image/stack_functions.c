@@ -3,7 +3,6 @@
 
 #include "lib/base/dynamic_array.h"
 
-#include <elfutils/libdwfl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +27,11 @@ struct stack_word {
     uint64_t address, value;
 };
 
+/* Addresses whose words are kept. */
+struct stack {
+    uint64_t start, end;
+};
+
 struct stack_frame {
     uint64_t sp;
     const char *function; /* NULL: not known */
@@ -44,17 +48,13 @@ struct stack_functions {
     const struct machine *machine; /* NULL: none of these */
     struct stack_word *words;      /* in the order of addresses */
     size_t n_words, capacity;
+    struct stack *stacks; /* in the order of addresses; they do not overlap */
+    size_t n_stacks, at;  /* at: the first one that ends behind the last page */
     struct thread_frames *threads;
     Dwfl *dwfl;
-    uint32_t thread; /* that is being unwound */
+    bool is_attached; /* dwfl calls the functions below */
+    uint32_t thread;  /* that is being unwound */
 };
-
-static char *g_debug_path; /* NULL: libdwfl's default */
-
-static const Dwfl_Callbacks g_callbacks = {.find_elf = dwfl_build_id_find_elf,
-                                           .find_debuginfo = dwfl_standard_find_debuginfo,
-                                           .section_address = dwfl_offline_section_address,
-                                           .debuginfo_path = &g_debug_path};
 
 /* ---- words ---- */
 
@@ -66,19 +66,13 @@ static const struct machine *machine_of(const struct image_registers *registers)
     return NULL;
 }
 
-static bool is_of_stack(const struct image_file *image, uint64_t page)
+/* Pages ascend, so stacks before the page are done. */
+static bool is_of_stack(struct stack_functions *functions, uint64_t page)
 {
-    for (size_t i = 0; i < image->n_threads; i++) {
-        const struct machine *machine = machine_of(&image->threads[i]);
-        if (!machine)
-            continue;
-        const uint64_t sp = image->threads[i].words[machine->words[machine->sp]];
-        const struct image_range *range = image_file_range(image, sp);
-
-        if (range && page + PAGE_BYTES > sp && page < range->end && page < sp + MAX_STACK_BYTES)
-            return true;
-    }
-    return false;
+    while (functions->at < functions->n_stacks && functions->stacks[functions->at].end <= page)
+        functions->at++;
+    return functions->at < functions->n_stacks
+           && functions->stacks[functions->at].start < page + PAGE_BYTES;
 }
 
 int stack_functions_add_page(struct stack_functions *functions, uint64_t page, const uint64_t *mask,
@@ -86,7 +80,7 @@ int stack_functions_add_page(struct stack_functions *functions, uint64_t page, c
 {
     struct stack_word *words;
 
-    if (!is_of_stack(functions->image, page))
+    if (!is_of_stack(functions, page))
         return 0;
     words = dynamic_array_reserve(functions->words, &functions->capacity,
                                   functions->n_words + IMAGE_PAGE_WORDS, sizeof *words);
@@ -182,29 +176,50 @@ static void unwind(struct stack_functions *functions, uint32_t thread)
     functions->machine = machine_of(registers);
     functions->threads[thread].is_unwound = true;
     functions->thread = thread;
-    if (functions->machine && functions->dwfl)
+    if (functions->machine && functions->is_attached)
         (void)dwfl_getthread_frames(functions->dwfl, (pid_t)registers->thread.tid, add_frame,
                                     functions);
 }
 
-/* ---- modules ---- */
+/* ---- */
 
-/* The files whose beginning is mapped, at its address. */
-static void report_modules(struct stack_functions *functions)
+static int by_start(const void *a, const void *b)
 {
-    const struct image_file *image = functions->image;
+    const struct stack *left = a, *right = b;
 
-    for (size_t i = 0; i < image->n_ranges; i++) {
-        const char *path = image_file_path(image, &image->ranges[i]);
-
-        if (*path == '/' && image->ranges[i].file_offset == 0
-            && (image->ranges[i].flags & IMAGE_SHARED) == 0)
-            (void)dwfl_report_elf(functions->dwfl, path, path, -1, image->ranges[i].start, false);
-    }
-    (void)dwfl_report_end(functions->dwfl, NULL, NULL);
+    return left->start < right->start ? -1 : left->start > right->start;
 }
 
-struct stack_functions *stack_functions_new(const struct image_file *image)
+/* From the stack pointer to the end of its range; stacks of one range are one. */
+static void find_stacks(struct stack_functions *functions)
+{
+    const struct image_file *image = functions->image;
+    struct stack *stacks = functions->stacks;
+    size_t n = 0;
+
+    for (size_t i = 0; i < image->n_threads; i++) {
+        const struct machine *machine = machine_of(&image->threads[i]);
+        if (!machine)
+            continue;
+        const uint64_t sp = image->threads[i].words[machine->words[machine->sp]];
+        const struct image_range *range = image_file_range(image, sp);
+        if (range)
+            stacks[n++] = (struct stack){
+                sp, range->end - sp > MAX_STACK_BYTES ? sp + MAX_STACK_BYTES : range->end};
+    }
+    if (n)
+        qsort(stacks, n, sizeof *stacks, by_start);
+    for (size_t i = 0; i < n; i++) {
+        struct stack *last = functions->n_stacks ? &stacks[functions->n_stacks - 1] : NULL;
+
+        if (last && stacks[i].start < last->end)
+            last->end = stacks[i].end > last->end ? stacks[i].end : last->end;
+        else
+            stacks[functions->n_stacks++] = stacks[i];
+    }
+}
+
+struct stack_functions *stack_functions_new(const struct image_file *image, Dwfl *dwfl)
 {
     struct stack_functions *functions = calloc(1, sizeof *functions);
 
@@ -212,17 +227,15 @@ struct stack_functions *stack_functions_new(const struct image_file *image)
         return NULL;
     functions->image = image;
     functions->threads = calloc(image->n_threads + 1, sizeof *functions->threads);
-    functions->dwfl = dwfl_begin(&g_callbacks);
-    if (!functions->threads || !functions->dwfl) {
+    functions->stacks = calloc(image->n_threads + 1, sizeof *functions->stacks);
+    if (!functions->threads || !functions->stacks) {
         stack_functions_free(functions);
         return NULL;
     }
-    report_modules(functions);
-    if (!dwfl_attach_state(functions->dwfl, NULL, (pid_t)image->header.pid, &g_thread_callbacks,
-                           functions)) {
-        dwfl_end(functions->dwfl);
-        functions->dwfl = NULL;
-    }
+    find_stacks(functions);
+    functions->dwfl = dwfl;
+    functions->is_attached =
+        dwfl_attach_state(dwfl, NULL, (pid_t)image->header.pid, &g_thread_callbacks, functions);
     return functions;
 }
 
@@ -230,11 +243,10 @@ void stack_functions_free(struct stack_functions *functions)
 {
     if (!functions)
         return;
-    if (functions->dwfl)
-        dwfl_end(functions->dwfl);
     for (size_t i = 0; functions->threads && i < functions->image->n_threads; i++)
         free(functions->threads[i].frames);
     free(functions->threads);
+    free(functions->stacks);
     free(functions->words);
     free(functions);
 }

@@ -12,10 +12,13 @@
 
 #include "importer/image/image_file.h"
 
+#include <elfutils/libdwfl.h>
+
 struct stack_functions;
 
-/* NULL without memory. The image must outlive it. */
-struct stack_functions *stack_functions_new(const struct image_file *image);
+/* NULL without memory. The image and its dwfl (image_dwfl.h), which has one such user, must outlive
+ * it. */
+struct stack_functions *stack_functions_new(const struct image_file *image, Dwfl *dwfl);
 
 void stack_functions_free(struct stack_functions *functions);
 
