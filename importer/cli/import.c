@@ -592,7 +592,6 @@ int import_run(const struct import_options *options, struct progress *progress,
 {
     struct import import = {.options = options, .progress = progress};
 
-    memset(ret_result, 0, sizeof *ret_result);
     int code = open_logs(&import, err);
     if (code)
         return code;

@@ -158,8 +158,9 @@ static int make_database(struct incremental_import *incremental,
         return error_set(err, ERROR_NOMEM,
                          "the process that writes the database was killed or could not be "
                          "started, perhaps for lack of memory");
-    *ret_result = report.result;
-    if (report.code && err)
+    if (report.code == 0)
+        *ret_result = report.result;
+    else if (err)
         *err = report.err;
     return report.code;
 }
