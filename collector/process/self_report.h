@@ -38,7 +38,7 @@ enum {
 };
 
 /* Requests a heap image; cause: "exit" or "program", frame: SELF_REPORT_FRAME. EIO: the recorder
- * has printed why there is none. */
+ * has printed the reason. */
 int self_report_heap_image(const char *cause, const char *name, uintptr_t frame);
 
 #endif

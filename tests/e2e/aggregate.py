@@ -81,7 +81,7 @@ def has_gone(place, pid):
 def fill(folder, process):
     """The disk is full except for the space of removed rotated files: checkpoints are still written.
 
-    Without files to remove nothing would free space: events are dropped until somebody else does."""
+    Without files to remove nothing would free space: events are dropped until space is made."""
     survive.wait_for(process, "rotated files", lambda: len(numbers_of(folder)) >= 4)
     harness.fill_disk(folder)
     wait_for_states(folder, process, 3, "on a full disk")

@@ -67,7 +67,7 @@ TEST_WITH(nothing_without_commit, set_up, tear_down)
 }
 
 /* A database that another process made while this one was written stays. */
-TEST_WITH(keeps_what_came_meanwhile, set_up, tear_down)
+TEST_WITH(keeps_what_came_in_between, set_up, tear_down)
 {
     struct database *database = create(false);
     struct error err;
