@@ -2,6 +2,7 @@
 #include "importer/image/heap_graph.h"
 
 #include "lib/base/dynamic_array.h"
+#include "lib/base/lower_bound.h"
 
 #include <stdlib.h>
 
@@ -78,17 +79,10 @@ static int note_word(struct builder *builder, uint64_t address, uint64_t value, 
 
 static bool has_table(const struct builder *builder, uint64_t address)
 {
-    size_t low = 0, high = builder->n_tables;
+    size_t i;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (builder->tables[middle] < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < builder->n_tables && builder->tables[low] == address;
+    LOWER_BOUND(i, builder->n_tables, builder->tables[i] < address);
+    return i < builder->n_tables && builder->tables[i] == address;
 }
 
 static bool is_array(const struct builder *builder, uint64_t value, uint32_t block)

@@ -2,6 +2,7 @@
 #include "importer/image/image_file.h"
 
 #include "lib/base/file_io.h"
+#include "lib/base/lower_bound.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -211,18 +212,10 @@ void image_file_close(struct image_file *image)
 
 const struct image_range *image_file_range(const struct image_file *image, uint64_t address)
 {
-    size_t low = 0, high = image->n_ranges;
+    size_t i;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (image->ranges[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < image->n_ranges && image->ranges[low].start <= address ? &image->ranges[low]
-                                                                        : NULL;
+    LOWER_BOUND(i, image->n_ranges, image->ranges[i].end <= address);
+    return i < image->n_ranges && image->ranges[i].start <= address ? &image->ranges[i] : NULL;
 }
 
 const char *image_file_path(const struct image_file *image, const struct image_range *range)

@@ -2,6 +2,7 @@
 #include "importer/image/stack_functions.h"
 
 #include "lib/base/dynamic_array.h"
+#include "lib/base/lower_bound.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -97,19 +98,12 @@ int stack_functions_add_page(struct stack_functions *functions, uint64_t page, c
 static bool read_word(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *ret, void *context)
 {
     const struct stack_functions *functions = context;
-    size_t low = 0, high = functions->n_words;
+    size_t i;
 
     (void)dwfl;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (functions->words[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *ret = low < functions->n_words && functions->words[low].address == address
-               ? functions->words[low].value
+    LOWER_BOUND(i, functions->n_words, functions->words[i].address < address);
+    *ret = i < functions->n_words && functions->words[i].address == address
+               ? functions->words[i].value
                : 0;
     return true;
 }

@@ -3,7 +3,8 @@
  * stack_functions: the function whose frame has a word of a stack.
  *
  * libdwfl unwinds the threads of an image by their registers and the pointers on their stacks: a
- * return address and a saved frame pointer are such pointers. Of x86-64 and AArch64.
+ * return address and a saved frame pointer are such pointers. It knows the registers of x86-64 and
+ * AArch64.
  *
  * Threads: one. Errors: memory; a thread that cannot be unwound has no functions.
  */
